@@ -1,0 +1,10 @@
+#include "cli/verbs.h"
+
+namespace memstrata::cli {
+
+std::span<const Subcommand* const> AllSubcommands() {
+  static constexpr const Subcommand* kAll[] = {&kDoctor};
+  return kAll;
+}
+
+}  // namespace memstrata::cli

@@ -1,0 +1,10 @@
+#pragma once
+// One declaration per verb; each is defined in cli/NAME_command.cpp and listed in cli/subcommands.cpp.
+
+#include "cli/subcommand.h"
+
+namespace memstrata::cli {
+
+extern const Subcommand kDoctor;
+
+}  // namespace memstrata::cli
