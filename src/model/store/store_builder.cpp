@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace memstrata {
 namespace {
 
@@ -41,6 +39,13 @@ Status CheckAllocations(const Store& store, const Heap& heap) {
   return {};
 }
 
+template <class Map, class Row>
+uint32_t InternRow(Map& ids, std::vector<Row>& rows, const Row& row) {
+  const auto [entry, is_new] = ids.try_emplace(row, static_cast<uint32_t>(rows.size()));
+  if (is_new) rows.push_back(row);
+  return entry->second;
+}
+
 }  // namespace
 
 uint32_t StoreBuilder::AddSource(Source source) {
@@ -49,24 +54,10 @@ uint32_t StoreBuilder::AddSource(Source source) {
   return current_source();
 }
 
-uint32_t StoreBuilder::InternStream(uint64_t handle) {
-  const auto [entry, is_new] = stream_ids_.try_emplace(handle, static_cast<uint32_t>(store_.streams.size()));
-  if (is_new) store_.streams.push_back(handle);
-  return entry->second;
-}
-
-uint32_t StoreBuilder::InternPool(Pool pool) {
-  const auto found = std::find(store_.pools.begin(), store_.pools.end(), pool);
-  if (found != store_.pools.end()) return static_cast<uint32_t>(found - store_.pools.begin());
-  store_.pools.push_back(pool);
-  return static_cast<uint32_t>(store_.pools.size()) - 1;
-}
-
+uint32_t StoreBuilder::InternStream(uint64_t handle) { return InternRow(stream_ids_, store_.streams, handle); }
+uint32_t StoreBuilder::InternPool(Pool pool) { return InternRow(pool_ids_, store_.pools, pool); }
 uint32_t StoreBuilder::InternContext(const EventContext& context) {
-  const auto found = std::find(store_.contexts.begin(), store_.contexts.end(), context);
-  if (found != store_.contexts.end()) return static_cast<uint32_t>(found - store_.contexts.begin());
-  store_.contexts.push_back(context);
-  return static_cast<uint32_t>(store_.contexts.size()) - 1;
+  return InternRow(context_ids_, store_.contexts, context);
 }
 
 void StoreBuilder::AddMissing(std::string what, std::string why, std::string how_to_get) {

@@ -36,7 +36,14 @@ class StoreBuilder {
  private:
   Store store_;
   DiagnosticLog diagnostics_;
+  template <class Row>
+  struct RowHash {
+    using is_avalanching = void;
+    size_t operator()(const Row& row) const { return HashBytes(&row, sizeof row); }
+  };
   FlatMap<uint64_t, uint32_t> stream_ids_;
+  FlatMap<Pool, uint32_t, RowHash<Pool>> pool_ids_;
+  FlatMap<EventContext, uint32_t, RowHash<EventContext>> context_ids_;
 };
 
 }  // namespace memstrata

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/table/column.h"
+#include "base/column.h"
 #include "model/table/id.h"
 
 namespace memstrata {
@@ -205,6 +205,7 @@ struct Pool {
 struct EventContext {
   StringId compile_context;
   StringId user_metadata;
+  StringId category;      // given by the program that wrote the file
   StackId forward_stack;  // of the forward operation that made the autograd node
   bool operator==(const EventContext&) const = default;
 };

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/flat_map.h"
-#include "model/table/column.h"
+#include "base/column.h"
 #include "model/table/id.h"
 #include "model/table/string_pool.h"
 

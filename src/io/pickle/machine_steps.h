@@ -1,0 +1,473 @@
+#pragma once
+// What each opcode does. Part of io/pickle/machine.h; include that.
+//
+// Cost: about 2 ns an opcode. Six opcodes make nine tenths of a snapshot (memo reads, small integers, MARK, MEMOIZE,
+// SETITEMS, EMPTY_DICT); Loop() answers these itself.
+
+#include "io/pickle/machine.h"
+
+namespace memstrata::pickle {
+
+template <class Consumer>
+void Machine<Consumer>::Loop() {
+  constexpr uint64_t kStepsBetweenChecks = 64 * 1024;
+  uint64_t steps = 0;
+  while (!stopped_) {
+    if (window_.cursor == window_.limit && !Need(1)) return;
+    if (++steps % kStepsBetweenChecks == 0 && consumer_.over_limit()) {
+      return Fail(ErrorCode::kLimitExceeded, "The capture needs more memory than the limit allows.", window_.offset_bytes());
+    }
+    const uint8_t opcode = *window_.cursor++;
+    bool ok = true;
+    switch (opcode) {
+      case kBinGet:
+        ok = Need(1) && GetMemo(Take<uint8_t>());
+        break;
+      case kLongBinGet:
+        ok = Need(4) && GetMemo(Take<uint32_t>());
+        break;
+      case kBinInt1:
+        ok = Need(1) && Push(Value(Kind::kInt, Take<uint8_t>()));
+        break;
+      case kBinInt2:
+        ok = Need(2) && Push(Value(Kind::kInt, Take<uint16_t>()));
+        break;
+      case kBinInt:
+        ok = Need(4) && Push(Value(Kind::kInt, Take<int32_t>()));
+        break;
+      case kMemoize:
+        ok = PutMemo(memo_writes_);
+        break;
+      case kMark:
+        if (marks_.size() >= limits_.marks) {
+          return Fail(ErrorCode::kLimitExceeded, "The pickle is nested more than 1,048,576 levels deep.", op_offset());
+        }
+        marks_.push_back(stack_.size());
+        break;
+      case kEmptyDict:
+        ok = Push(consumer_.NewDict());
+        break;
+      case kSetItems:
+        ok = SetMarkedItems();
+        break;
+      case kAppends:
+        ok = AppendItems();
+        break;
+      default:
+        ok = Step(opcode);
+        break;
+    }
+    if (!ok) return;
+  }
+}
+
+template <class Consumer>
+bool Machine<Consumer>::Step(uint8_t opcode) {
+  switch (opcode) {
+    case kStop:
+      if (!Has(1)) return false;
+      stopped_ = true;
+      return true;
+    case kProto:
+      if (!Need(1)) return false;
+      protocol_ = Take<uint8_t>();
+      if (protocol_ <= 5) return true;
+      FailHere(fmt::format("Pickle protocol {} is newer than the newest known (5).", protocol_));
+      return false;
+    case kFrame:  // its length only helps a reader that wants whole frames in memory
+      if (!Need(8)) return false;
+      window_.cursor += 8;
+      return true;
+    case kPop:
+      if (!marks_.empty() && stack_.size() == marks_.back()) {
+        marks_.pop_back();
+        return true;
+      }
+      if (!Has(1)) return false;
+      stack_.pop_back();
+      return true;
+    case kPopMark: {
+      std::span<const Value> items;
+      if (!PopMark(&items)) return false;
+      DropMark();
+      return true;
+    }
+    case kDup:
+      return Has(1) && Push(stack_.back());
+    case kNoneValue:
+      return Push(Value(Kind::kNone, 0));
+    case kNewTrue:
+      return Push(Value(Kind::kBool, 1));
+    case kNewFalse:
+      return Push(Value(Kind::kBool, 0));
+    case kInt: case kLong: case kLong1: case kLong4: case kFloat: case kBinFloat:
+      return StepNumber(opcode);
+    case kString: case kBinString: case kShortBinString: case kUnicode: case kBinUnicode: case kShortBinUnicode:
+    case kBinUnicode8: case kBinBytes: case kShortBinBytes: case kBinBytes8: case kByteArray8:
+      return StepText(opcode);
+    case kGet: case kPut: case kBinPut: case kLongBinPut:
+      return StepMemo(opcode);
+    case kEmptyList: case kEmptySet: case kEmptyTuple: case kAppend: case kAddItems: case kSetItem: case kList:
+    case kDict: case kTuple: case kTuple1: case kTuple2: case kTuple3: case kFrozenSet:
+      return StepContainer(opcode);
+    case kGlobal: case kStackGlobal: case kReduce: case kBuild: case kInst: case kObj: case kNewObj: case kNewObjEx:
+    case kPersId: case kBinPersId: case kExt1: case kExt2: case kExt4: case kNextBuffer: case kReadOnlyBuffer:
+      return StepGlobal(opcode);
+    default:
+      FailHere(fmt::format("Byte 0x{:02x} is no pickle opcode.", opcode));
+      return false;
+  }
+}
+
+// ---- numbers ----
+
+template <class Consumer>
+bool Machine<Consumer>::StepNumber(uint8_t opcode) {
+  std::string_view text;
+  switch (opcode) {
+    case kLong1:
+      return TakeBytes<uint8_t>(&text) && PushLong(text);
+    case kLong4: {
+      if (!Need(4)) return false;
+      const auto length = Take<int32_t>();
+      if (length < 0) {
+        FailHere("A LONG4 has a negative length.");
+        return false;
+      }
+      if (!Need(static_cast<uint64_t>(length))) return false;
+      text = {reinterpret_cast<const char*>(window_.cursor), static_cast<size_t>(length)};
+      window_.cursor += length;
+      return PushLong(text);
+    }
+    case kBinFloat: {
+      if (!Need(8)) return false;
+      const uint64_t big_endian = Take<uint64_t>();
+      return Push(consumer_.Float(std::bit_cast<double>(__builtin_bswap64(big_endian))));
+    }
+    case kFloat: {
+      if (!TakeLine(&text)) return false;
+      double number = 0;
+      const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+      if (problem == std::errc{} && end == text.data() + text.size()) return Push(consumer_.Float(number));
+      FailHere("A FLOAT is no number.");
+      return false;
+    }
+    case kInt:  // "00" and "01" are how protocol 0 wrote False and True
+      if (!TakeLine(&text)) return false;
+      if (text == "00" || text == "01") return Push(Value(Kind::kBool, text == "01"));
+      return PushDecimal(text);
+    default:  // kLong: digits and an L
+      if (!TakeLine(&text)) return false;
+      if (text.ends_with('L')) text.remove_suffix(1);
+      return PushDecimal(text);
+  }
+}
+
+template <class Consumer>
+bool Machine<Consumer>::PushLong(std::string_view little_endian) {
+  const bool negative = !little_endian.empty() && (static_cast<uint8_t>(little_endian.back()) & 0x80) != 0;
+  // Up to 64 bits of magnitude: a ninth byte may only carry the sign.
+  while (little_endian.size() > 8) {
+    const auto last = static_cast<uint8_t>(little_endian.back());
+    if (last != (negative ? 0xFF : 0x00)) {
+      FailHere("An integer has more than 64 bits; no address or size does.");
+      return false;
+    }
+    little_endian.remove_suffix(1);
+  }
+  uint64_t bits = negative ? ~uint64_t{0} : 0;
+  std::memcpy(&bits, little_endian.data(), little_endian.size());
+  const auto number = static_cast<int64_t>(bits);
+  const bool keeps_sign = negative == (number < 0);
+  if (keeps_sign && Value::FitsInline(number)) return Push(Value(Kind::kInt, number));
+  return Push(consumer_.BigInteger(bits, negative));
+}
+
+template <class Consumer>
+bool Machine<Consumer>::PushDecimal(std::string_view digits) {
+  int64_t number = 0;
+  const char* end = digits.data() + digits.size();
+  if (const auto [at, problem] = std::from_chars(digits.data(), end, number); problem == std::errc{} && at == end) {
+    return PushInteger(number);
+  }
+  uint64_t large = 0;
+  if (const auto [at, problem] = std::from_chars(digits.data(), end, large); problem == std::errc{} && at == end) {
+    return Push(consumer_.BigInteger(large, false));
+  }
+  FailHere("An integer in text form is no number of up to 64 bits.");
+  return false;
+}
+
+// ---- texts ----
+
+template <class Consumer>
+bool Machine<Consumer>::TakeLine(std::string_view* line) {
+  uint64_t wanted = 64;
+  while (true) {
+    const bool more = window_.Ensure(wanted);
+    const void* newline = std::memchr(window_.cursor, '\n', window_.available());
+    if (newline != nullptr) {
+      const auto* begin = reinterpret_cast<const char*>(window_.cursor);
+      *line = {begin, static_cast<size_t>(static_cast<const char*>(newline) - begin)};
+      window_.cursor += line->size() + 1;
+      if (line->ends_with('\r')) line->remove_suffix(1);
+      return true;
+    }
+    if (!more) return Truncated();
+    wanted = window_.available() * 2;
+  }
+}
+
+template <class Consumer>
+bool Machine<Consumer>::StepText(uint8_t opcode) {
+  std::string_view text;
+  bool ok = false;
+  switch (opcode) {
+    case kShortBinUnicode: case kShortBinString: case kShortBinBytes:
+      ok = TakeBytes<uint8_t>(&text);
+      break;
+    case kBinUnicode: case kBinString: case kBinBytes:
+      ok = TakeBytes<uint32_t>(&text);
+      break;
+    case kBinUnicode8: case kBinBytes8: case kByteArray8:
+      ok = TakeBytes<uint64_t>(&text);
+      break;
+    case kUnicode:
+      return TakeLine(&text) && Push(consumer_.Text(DecodeRawUnicode(text)));
+    default:  // kString: a Python literal in quotes
+      return TakeLine(&text) && Push(consumer_.Text(DecodeQuoted(text)));
+  }
+  return ok && Push(consumer_.Text(text));
+}
+
+// ---- containers ----
+
+template <class Consumer>
+bool Machine<Consumer>::AppendItems() {
+  std::span<const Value> items;
+  if (!PopMark(&items)) return false;
+  const size_t mark = marks_.back();
+  if (mark == 0 || (marks_.size() > 1 && mark - 1 < marks_[marks_.size() - 2])) {
+    FailHere("APPENDS has no list to append to.");
+    return false;
+  }
+  if (!consumer_.Append(stack_[mark - 1], items)) {
+    FailHere("APPENDS meets something that is no list.");
+    return false;
+  }
+  DropMark();
+  return true;
+}
+
+template <class Consumer>
+bool Machine<Consumer>::SetMarkedItems() {
+  std::span<const Value> items;
+  if (!PopMark(&items)) return false;
+  const size_t mark = marks_.back();
+  if (mark == 0 || items.size() % 2 != 0 || (marks_.size() > 1 && mark - 1 < marks_[marks_.size() - 2])) {
+    FailHere("SETITEMS has no dict, or a key without a value.");
+    return false;
+  }
+  if (!consumer_.SetItems(stack_[mark - 1], items)) {
+    FailHere("SETITEMS meets something that is no dict.");
+    return false;
+  }
+  DropMark();
+  return true;
+}
+
+template <class Consumer>
+bool Machine<Consumer>::PushTuple(size_t count) {
+  if (!Has(count)) return false;
+  const Value tuple = consumer_.Tuple(std::span<const Value>(stack_).last(count));
+  stack_.resize(stack_.size() - count);
+  return Push(tuple);
+}
+
+template <class Consumer>
+bool Machine<Consumer>::StepContainer(uint8_t opcode) {
+  std::span<const Value> items;
+  switch (opcode) {
+    case kEmptyList: case kEmptySet:
+      return Push(consumer_.NewList());
+    case kEmptyTuple:
+      return PushTuple(0);
+    case kTuple1: case kTuple2: case kTuple3:
+      return PushTuple(static_cast<size_t>(opcode - kTuple1) + 1);
+    case kAddItems:
+      return AppendItems();
+    case kAppend:
+      if (!Has(2)) return false;
+      if (!consumer_.Append(stack_[stack_.size() - 2], std::span<const Value>(stack_).last(1))) {
+        FailHere("APPEND meets something that is no list.");
+        return false;
+      }
+      stack_.pop_back();
+      return true;
+    case kSetItem:
+      if (!Has(3)) return false;
+      if (!consumer_.SetItems(stack_[stack_.size() - 3], std::span<const Value>(stack_).last(2))) {
+        FailHere("SETITEM meets something that is no dict.");
+        return false;
+      }
+      stack_.resize(stack_.size() - 2);
+      return true;
+    default:
+      break;
+  }
+  if (!PopMark(&items)) return false;
+  Value made;
+  if (opcode == kTuple) {
+    made = consumer_.Tuple(items);
+  } else if (opcode == kDict) {
+    if (items.size() % 2 != 0) {
+      FailHere("DICT has a key without a value.");
+      return false;
+    }
+    made = consumer_.NewDict();
+    if (!items.empty()) (void)consumer_.SetItems(made, items);
+  } else {  // kList, kFrozenSet
+    made = consumer_.NewList();
+    if (!items.empty()) (void)consumer_.Append(made, items);
+  }
+  DropMark();
+  return Push(made);
+}
+
+// ---- memo ----
+
+template <class Consumer>
+bool Machine<Consumer>::PutMemo(uint64_t index) {
+  if (!Has(1)) return false;
+  if (index >= memo_.size()) {
+    // Writers number memo entries densely; a far index would only make us allocate.
+    if (index > memo_writes_ + limits_.memo_slack) {
+      Fail(ErrorCode::kLimitExceeded, fmt::format("A memo index ({}) lies far beyond the number of memo entries ({}).", index, memo_writes_), op_offset());
+      return false;
+    }
+    if (index == memo_.size()) {
+      memo_.PushBack(stack_.back());
+    } else {
+      memo_.Resize(index + 1, Value());
+      memo_[index] = stack_.back();
+    }
+  } else {
+    memo_[index] = stack_.back();
+  }
+  ++memo_writes_;
+  return true;
+}
+
+template <class Consumer>
+bool Machine<Consumer>::StepMemo(uint8_t opcode) {
+  if (opcode == kBinPut) return Need(1) && PutMemo(Take<uint8_t>());
+  if (opcode == kLongBinPut) return Need(4) && PutMemo(Take<uint32_t>());
+  std::string_view line;
+  if (!TakeLine(&line)) return false;
+  uint64_t index = 0;
+  const auto [end, problem] = std::from_chars(line.data(), line.data() + line.size(), index);
+  if (problem != std::errc{} || end != line.data() + line.size()) {
+    FailHere("A memo index in text form is no number.");
+    return false;
+  }
+  return opcode == kGet ? GetMemo(index) : PutMemo(index);
+}
+
+// ---- what would run code ----
+
+template <class Consumer>
+bool Machine<Consumer>::Refuse(uint8_t opcode, std::string_view global) {
+  const std::string what = global.empty() ? "something outside the file" : fmt::format("\"{}\"", global);
+  Fail(ErrorCode::kUnsupportedFormat,
+       fmt::format("The pickle asks to load or call {} ({}). Nothing in a file is ever executed, so it is refused; a memory "
+                   "snapshot holds only data.",
+                   what, OpcodeName(opcode)),
+       op_offset());
+  return false;
+}
+
+template <class Consumer>
+bool Machine<Consumer>::PushGlobal(std::string_view module, std::string_view name) {
+  for (size_t i = 0; i < std::size(kHarmlessGlobals); ++i) {
+    if (module == kHarmlessGlobals[i].module && name == kHarmlessGlobals[i].name) {
+      return Push(Value(Kind::kGlobal, static_cast<int64_t>(i)));
+    }
+  }
+  return Refuse(kGlobal, fmt::format("{}.{}", ReplaceControl(module), ReplaceControl(name)));
+}
+
+template <class Consumer>
+bool Machine<Consumer>::Call(uint8_t opcode) {
+  // callable, arguments: only a harmless global with a tuple of arguments that the consumer keeps as such.
+  if (!Has(2)) return false;
+  const Value arguments = stack_.back();
+  const Value callable = stack_[stack_.size() - 2];
+  if (!callable.is(Kind::kGlobal) || !arguments.is(Kind::kTuple)) return Refuse(opcode, "");
+  const Value made = consumer_.Harmless(kHarmlessGlobals[callable.handle()].which, arguments);
+  stack_.resize(stack_.size() - 2);
+  return Push(made);
+}
+
+template <class Consumer>
+bool Machine<Consumer>::StepGlobal(uint8_t opcode) {
+  std::string_view first;
+  switch (opcode) {
+    case kGlobal: case kInst: {
+      if (!TakeLine(&first)) return false;
+      const std::string module(first);
+      std::string_view name;
+      if (!TakeLine(&name)) return false;
+      if (opcode == kInst) return Refuse(opcode, fmt::format("{}.{}", ReplaceControl(module), ReplaceControl(name)));
+      return PushGlobal(module, name);
+    }
+    case kStackGlobal: {
+      if (!Has(2)) return false;
+      const Value name = stack_.back();
+      const Value module = stack_[stack_.size() - 2];
+      if (!name.is(Kind::kText) || !module.is(Kind::kText)) return Refuse(opcode, "");
+      const std::string module_text(consumer_.GetText(module));
+      const std::string name_text(consumer_.GetText(name));
+      stack_.resize(stack_.size() - 2);
+      return PushGlobal(module_text, name_text);
+    }
+    case kReduce: case kNewObj:
+      return Call(opcode);
+    case kPersId:
+      if (!TakeLine(&first)) return false;
+      return Refuse(opcode, ReplaceControl(first));
+    default:
+      return Refuse(opcode, "");
+  }
+}
+
+template <class Consumer>
+void Machine<Consumer>::CloseOpenContainers() {
+  while (!marks_.empty()) {
+    const size_t mark = marks_.back();
+    std::span<const Value> items = std::span<const Value>(stack_).subspan(mark);
+    const size_t floor = marks_.size() > 1 ? marks_[marks_.size() - 2] : 0;
+    if (mark > floor && !items.empty()) {
+      const Value owner = stack_[mark - 1];
+      if (owner.is(Kind::kList)) {
+        (void)consumer_.Append(owner, items);
+      } else if (owner.is(Kind::kDict)) {
+        (void)consumer_.SetItems(owner, items.first(items.size() / 2 * 2));
+      }
+    }
+    DropMark();
+  }
+  // Protocol 0 fills containers without marks: what lies above a list or dict belongs to it.
+  while (stack_.size() > 1) {
+    const Value top = stack_.back();
+    const Value below = stack_[stack_.size() - 2];
+    if (below.is(Kind::kList)) {
+      (void)consumer_.Append(below, {&top, 1});
+    } else if (stack_.size() > 2 && stack_[stack_.size() - 3].is(Kind::kDict)) {
+      (void)consumer_.SetItems(stack_[stack_.size() - 3], std::span<const Value>(stack_).last(2));
+      stack_.pop_back();
+    }
+    stack_.pop_back();
+  }
+}
+
+}  // namespace memstrata::pickle

@@ -1,0 +1,208 @@
+#include "model/ingest/allocation_tracker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+
+namespace memstrata {
+
+Result<PairingResult> AllocationTracker::Run(const std::vector<FinalBlock>* final_blocks) {
+  heap_.allocations.begin = static_cast<uint32_t>(table_.size());
+  if (uint64_t{table_.size()} + heap_.events.size() >= kPreexistingBit) {
+    return Fail(ErrorCode::kLimitExceeded, "More than 2,147,483,647 allocations.");
+  }
+  events_.allocation.Resize(heap_.events.end, kNone);
+  for (uint32_t row = heap_.events.begin; row < heap_.events.end; ++row) {
+    const uint32_t seq = row - heap_.events.begin;
+    switch (events_.kind[row]) {
+      case EventKind::kAlloc: Alloc(row, seq); break;
+      case EventKind::kFreeRequested: FreeRequested(row, seq); break;
+      case EventKind::kFreeCompleted: FreeCompleted(row, seq); break;
+      default: break;
+    }
+  }
+  if (final_blocks != nullptr) {
+    MatchFinalBlocks(*final_blocks);
+    MarkGhosts();
+  }
+  AppendPreexisting();
+  heap_.allocations.end = static_cast<uint32_t>(table_.size());
+  return result_;
+}
+
+// Sums of sizes must not overflow in any later curve: a size that would bring the total beyond 2^62 is counted as 0.
+uint64_t AllocationTracker::Believable(uint64_t size_bytes) {
+  constexpr uint64_t kLargestTotalBytes = 1ULL << 62;
+  if (size_bytes <= kLargestTotalBytes - live_bytes_bound_) {
+    live_bytes_bound_ += size_bytes;
+    return size_bytes;
+  }
+  builder_.diagnostics().Note(Severity::kDataLoss, "implausible_total", "The sizes add up to more than 2^62 bytes; what goes beyond is counted as 0.");
+  return 0;
+}
+
+void AllocationTracker::Alloc(uint32_t row, uint32_t seq) {
+  const auto id = static_cast<uint32_t>(table_.size());
+  const auto [entry, is_new] = live_.try_emplace(events_.addr[row], id);
+  if (!is_new) {
+    EndRow(entry->second, row, seq);
+    uint8_t& flags = (entry->second & kPreexistingBit) != 0 ? preexisting_[entry->second & ~kPreexistingBit].flags : table_.flags[entry->second];
+    flags |= kDisplaced;
+    entry->second = id;
+    builder_.diagnostics().Note(Severity::kWarning, "allocated_while_live",
+                                "Blocks were allocated at an address that was still live: the free before it was not recorded. The old block ends there.");
+  }
+  const uint64_t size_bytes = Believable(events_.size_bytes[row]);
+  table_.addr.PushBack(events_.addr[row]);
+  table_.size_bytes.PushBack(size_bytes);
+  table_.block_bytes.PushBack(rounding_.BlockBytes(size_bytes));
+  table_.alloc_seq.PushBack(seq);
+  table_.free_requested_seq.PushBack(kNone);
+  table_.free_seq.PushBack(kNone);
+  table_.stack.PushBack(events_.stack[row]);
+  table_.free_stack.PushBack({0});
+  table_.stream.PushBack(events_.stream[row]);
+  table_.pool.PushBack(events_.pool.empty() ? kNone : events_.pool[row]);
+  table_.flags.PushBack(kBlockApproximate);
+  events_.allocation[row] = id;
+}
+
+uint32_t AllocationTracker::AddPreexisting(uint32_t row) {
+  const uint64_t size_bytes = Believable(events_.size_bytes[row]);
+  preexisting_.push_back({events_.addr[row], size_bytes, rounding_.BlockBytes(size_bytes), kNone, kNone, events_.stream[row],
+                          events_.pool.empty() ? kNone : events_.pool[row], StackId{0}, events_.stack[row],
+                          kPreexisting | kFreeUnmatched | kBlockApproximate});
+  return kPreexistingBit | static_cast<uint32_t>(preexisting_.size() - 1);
+}
+
+void AllocationTracker::EndRow(uint32_t id, uint32_t row, uint32_t seq) {
+  if ((id & kPreexistingBit) != 0) {
+    preexisting_[id & ~kPreexistingBit].free_seq = seq;
+    return;
+  }
+  table_.free_seq[id] = seq;
+  if (events_.kind[row] != EventKind::kFreeCompleted) return;
+  if (events_.size_bytes[row] != table_.size_bytes[id]) {
+    builder_.diagnostics().Note(Severity::kWarning, "free_size_differs", "Frees name another size than the allocation at their address; the allocation's size counts.");
+  }
+  const StackId stack = events_.stack[row];
+  if (stack.value == 0) return;
+  table_.free_stack[id] = stack;
+  (stack == table_.stack[id] ? equal_free_stacks_ : other_free_stacks_) += 1;
+}
+
+void AllocationTracker::FreeRequested(uint32_t row, uint32_t seq) {
+  const uint64_t addr = events_.addr[row];
+  const bool completes_at_once = row + 1 < heap_.events.end && events_.kind[row + 1] == EventKind::kFreeCompleted && events_.addr[row + 1] == addr;
+  const auto found = live_.find(addr);
+  const uint32_t id = found == live_.end() ? AddPreexisting(row) : found->second;
+  events_.allocation[row] = id;
+  uint32_t& requested = (id & kPreexistingBit) != 0 ? preexisting_[id & ~kPreexistingBit].free_requested_seq : table_.free_requested_seq[id];
+  if (requested != kNone) {
+    builder_.diagnostics().Note(Severity::kWarning, "freed_twice", "Blocks were given back twice without being allocated in between; the first time counts.");
+  } else {
+    requested = seq;
+  }
+  if (completes_at_once) {
+    // FreeCompleted() of the next row would look the address up again.
+    EndRow(id, row + 1, seq + 1);
+    events_.allocation[row + 1] = id;
+    if (found != live_.end()) live_.erase(found);
+  } else if (found == live_.end()) {
+    live_.emplace(addr, id);
+  }
+}
+
+void AllocationTracker::FreeCompleted(uint32_t row, uint32_t seq) {
+  if (events_.allocation[row] != kNone) return;  // done with its request
+  const auto found = live_.find(events_.addr[row]);
+  const uint32_t id = found == live_.end() ? AddPreexisting(row) : found->second;
+  events_.allocation[row] = id;
+  EndRow(id, row, seq);
+  if (found != live_.end()) live_.erase(found);
+}
+
+void AllocationTracker::MatchFinalBlocks(std::vector<FinalBlock> blocks) {
+  const auto by_address = [](const FinalBlock& a, const FinalBlock& b) { return a.addr < b.addr; };
+  if (!std::is_sorted(blocks.begin(), blocks.end(), by_address)) std::stable_sort(blocks.begin(), blocks.end(), by_address);
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (i + 1 < blocks.size() && blocks[i + 1].addr == blocks[i].addr) {
+      builder_.diagnostics().Note(Severity::kWarning, "duplicate_block", "Several blocks of the final state have the same address; the last one counts.");
+      continue;
+    }
+    MatchFinalBlock(blocks[i]);
+  }
+}
+
+void AllocationTracker::MatchFinalBlock(const FinalBlock& block) {
+  Column<uint32_t>& block_allocation = builder_.store().blocks.allocation;
+  const auto found = live_.find(block.addr);
+  if (found == live_.end()) {
+    block_allocation[block.block_row] = kPreexistingBit | static_cast<uint32_t>(preexisting_.size());
+    preexisting_.push_back({block.addr, Believable(block.requested_bytes), block.block_bytes, kNone, kNone, block.stream, block.pool, block.stack,
+                            StackId{0}, kPreexisting});
+    if (block.stack.value != 0) ++result_.preexisting_with_stack_count;
+    return;
+  }
+  const uint32_t id = found->second;
+  live_.erase(found);
+  block_allocation[block.block_row] = id;
+  if ((id & kPreexistingBit) != 0) {
+    // Known by its free request alone until now: the block says how large it really is and who made it.
+    Preexisting& row = preexisting_[id & ~kPreexistingBit];
+    row.block_bytes = block.block_bytes;
+    row.stack = block.stack;
+    row.flags = kPreexisting;
+    return;
+  }
+  if (table_.size_bytes[id] != block.requested_bytes) {
+    builder_.diagnostics().Note(Severity::kWarning, "block_size_differs", "Blocks of the final state were requested with another size than their allocation event says; the event's size counts.");
+  }
+  table_.block_bytes[id] = block.block_bytes;
+  table_.flags[id] &= static_cast<uint8_t>(~kBlockApproximate);
+  if (table_.pool[id] == kNone) table_.pool[id] = block.pool;
+}
+
+void AllocationTracker::MarkGhosts() {
+  uint64_t ghost_bytes = 0;
+  for (const auto& [addr, id] : live_) {
+    const bool preexisting = (id & kPreexistingBit) != 0;
+    (preexisting ? preexisting_[id & ~kPreexistingBit].flags : table_.flags[id]) |= kGhost;
+    ghost_bytes += preexisting ? preexisting_[id & ~kPreexistingBit].size_bytes : table_.size_bytes[id];
+  }
+  if (live_.empty()) return;
+  builder_.diagnostics().Note(Severity::kWarning, "live_without_block",
+                              fmt::format("On {}, {} that are live by the events are not in the final state: their frees, or their segments, are missing from the file.",
+                                          heap_.id, FormatBytes(ghost_bytes)),
+                              kUnknownBytes, live_.size());
+}
+
+void AllocationTracker::AppendPreexisting() {
+  result_.preexisting_count = preexisting_.size();
+  if (preexisting_.empty()) return;
+  // Recorded with context="alloc", a free carries the stack of the allocation: then it tells who made the block.
+  const bool free_stack_is_alloc_stack = equal_free_stacks_ > 0 && other_free_stacks_ == 0;
+  const auto base = static_cast<uint32_t>(table_.size());
+  for (const Preexisting& row : preexisting_) {
+    table_.addr.PushBack(row.addr);
+    table_.size_bytes.PushBack(row.size_bytes);
+    table_.block_bytes.PushBack(row.block_bytes);
+    table_.alloc_seq.PushBack(kNone);
+    table_.free_requested_seq.PushBack(row.free_requested_seq);
+    table_.free_seq.PushBack(row.free_seq);
+    table_.stack.PushBack(row.stack.value == 0 && free_stack_is_alloc_stack ? row.free_stack : row.stack);
+    table_.free_stack.PushBack(row.free_stack);
+    table_.stream.PushBack(row.stream);
+    table_.pool.PushBack(row.pool);
+    table_.flags.PushBack(row.flags);
+  }
+  const auto resolve = [base](uint32_t& id) {
+    if (id != kNone && (id & kPreexistingBit) != 0) id = base + (id & ~kPreexistingBit);
+  };
+  for (uint32_t row = heap_.events.begin; row < heap_.events.end; ++row) resolve(events_.allocation[row]);
+  for (uint32_t row = heap_.blocks.begin; row < heap_.blocks.end; ++row) resolve(builder_.store().blocks.allocation[row]);
+}
+
+}  // namespace memstrata

@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "readers/reader.h"
+
+namespace memstrata {
+namespace {
+
+Result<const ReaderInfo*> Named(std::string_view id) {
+  std::string known;
+  for (const ReaderInfo* reader : AllReaders()) {
+    if (reader->id == id) return reader;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", reader->id);
+  }
+  return Fail(ErrorCode::kInvalidArgument, fmt::format("There is no format \"{}\"; known are: {}.", id, known));
+}
+
+Result<const ReaderInfo*> Recognise(const ProbeInput& probe) {
+  const ReaderInfo* best = nullptr;
+  Match best_match = Match::kNo;
+  bool tied = false;
+  for (const ReaderInfo* reader : AllReaders()) {
+    const Match match = reader->probe(probe);
+    if (match == Match::kNo || match < best_match) continue;
+    const bool by_suffix = std::any_of(reader->suffixes.begin(), reader->suffixes.end(), [&](std::string_view s) { return probe.file.ends_with(s); });
+    tied = match == best_match && !by_suffix;
+    if (match > best_match || by_suffix) {
+      best = reader;
+      best_match = match;
+    }
+  }
+  if (best == nullptr) {
+    return Fail(ErrorCode::kUnsupportedFormat, "No reader knows this kind of file. `memstrata doctor` lists what can be read.");
+  }
+  if (tied) return Fail(ErrorCode::kUnsupportedFormat, fmt::format("The file could be of several formats, one of them {}; name one with --format.", best->id));
+  return best;
+}
+
+Status ReadInto(StoreBuilder& builder, Input& input, const OpenOptions& options) {
+  const ReaderInfo* reader = nullptr;
+  if (!options.format.empty()) {
+    MEMSTRATA_ASSIGN_OR_RETURN(reader, Named(options.format));
+  } else {
+    MEMSTRATA_ASSIGN_OR_RETURN(const std::string_view head, input.bytes->Peek(kProbeBytes));
+    MEMSTRATA_ASSIGN_OR_RETURN(reader, Recognise({head, input.file}));
+  }
+  builder.AddSource({.file = input.file, .format = std::string(reader->id), .size_bytes = input.file_size_bytes});
+  if (input.other_member_count > 0) {
+    builder.diagnostics().Note(Severity::kInfo, "other_zip_members", "The zip archive has further members, which are not read.", kUnknownBytes, input.other_member_count);
+  }
+  return reader->read(input, builder, options.context);
+}
+
+tl::unexpected<Error> InFile(Error error, const std::string& file) {
+  if (error.file.empty()) error.file = file;
+  return tl::unexpected(std::move(error));
+}
+
+}  // namespace
+
+ReadLimits DefaultReadLimits() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page_bytes = sysconf(_SC_PAGESIZE);
+  constexpr uint64_t kFallbackBytes = 4ULL << 30;
+  if (pages <= 0 || page_bytes <= 0) return {kFallbackBytes};
+  return {static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes) / 4 * 3};
+}
+
+Result<Store> OpenSession(std::span<const std::string> files, const OpenOptions& options) {
+  StoreBuilder builder;
+  for (const std::string& file : files) {
+    Result<Input> input = OpenInput(file);
+    if (!input) return InFile(std::move(input).error(), file);
+    if (Status status = ReadInto(builder, *input, options); !status) return InFile(std::move(status).error(), file);
+  }
+  return std::move(builder).Finalize();
+}
+
+Result<Store> OpenBytes(std::string name, std::string bytes, const OpenOptions& options) {
+  StoreBuilder builder;
+  Result<Input> input = UnwrapBytes(name, std::move(bytes));
+  if (!input) return InFile(std::move(input).error(), name);
+  if (Status status = ReadInto(builder, *input, options); !status) return InFile(std::move(status).error(), name);
+  return std::move(builder).Finalize();
+}
+
+}  // namespace memstrata

@@ -1,0 +1,59 @@
+#pragma once
+// What a reader of one trace format is. Readers are listed in readers/registry.cpp, and found by looking at the first
+// bytes of the unwrapped file. To add a format: CONTRIBUTING.md, recipe (a).
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+#include "io/source/input.h"
+#include "model/store/store_builder.h"
+
+namespace memstrata {
+
+/// What the reader says of a file before reading it.
+enum class Match : uint8_t { kNo, kMaybe, kLikely, kCertain };
+
+struct ProbeInput {
+  std::string_view head;  // at most kProbeBytes, unwrapped
+  std::string_view file;  // its name, for the suffix only
+};
+
+/// Limits against hostile input.
+struct ReadLimits {
+  uint64_t memory_bytes = 0;  // what a reader may hold; DefaultReadLimits() takes three quarters of the machine
+};
+ReadLimits DefaultReadLimits();
+
+struct ReadContext {
+  ReadLimits limits;
+  /// Called now and then with the position in the unwrapped input; may be empty.
+  std::function<void(uint64_t offset_bytes)> progress;
+};
+
+struct ReaderInfo {
+  std::string_view id;                         // "torch_snapshot": stable, used by --format and in output
+  std::string_view title;                      // for people
+  std::span<const std::string_view> suffixes;  // shown by doctor; a hint that breaks ties
+  Match (*probe)(const ProbeInput&);           // cheap, no allocation beyond the head, never fails
+  /// Appends one source to the builder. Errors end the load; everything else is a diagnostic. A truncated file yields
+  /// what was read, with Source::truncated set.
+  Status (*read)(Input& input, StoreBuilder& builder, const ReadContext& context);
+};
+
+/// The one list.
+std::span<const ReaderInfo* const> AllReaders();
+
+struct OpenOptions {
+  std::string_view format;  // id of a reader; empty = recognise
+  ReadContext context;
+};
+
+/// Opens, unwraps, recognises and reads files into one frozen store. Errors carry the file's name.
+Result<Store> OpenSession(std::span<const std::string> files, const OpenOptions& options);
+/// The same for one file in memory (tests, fuzzers).
+Result<Store> OpenBytes(std::string name, std::string bytes, const OpenOptions& options);
+
+}  // namespace memstrata

@@ -1,0 +1,325 @@
+#include "readers/torch_snapshot/assemble.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "model/ingest/allocation_tracker.h"
+#include "model/ingest/segment_tracker.h"
+#include "readers/torch_snapshot/annotations.h"
+#include "readers/torch_snapshot/settings.h"
+
+namespace memstrata::torch_snapshot {
+namespace {
+
+/// One heap to build: a device's trace and its segments.
+struct Plan {
+  uint32_t device = 0;
+  HeapKind kind = HeapKind::kDevice;
+  const RecordList* trace = nullptr;       // null: no trace, or an empty one
+  std::vector<uint32_t> segments;          // rows of Records::segments
+  bool final_known = false;                // the segments belong to the moment after the last event
+};
+
+std::string HeapName(const Plan& plan) { return fmt::format("{}:{}", plan.kind == HeapKind::kHost ? "host" : "cuda", plan.device); }
+
+class Assembler {
+ public:
+  Assembler(StoreBuilder& builder, Decoder& decoder, const SnapshotRoot& root, const AssembleOptions& options)
+      : builder_(builder), store_(builder.store()), decoder_(decoder), records_(decoder.records()), root_(root), options_(options) {}
+
+  Status Run() {
+    store_.sources.back().metadata = root_.settings;
+    rounding_ = RoundingFromSettings(root_.settings);
+    std::vector<Plan> plans = MakePlans(HeapKind::kDevice, root_.segments, root_.device_traces);
+    const std::vector<Plan> host = MakePlans(HeapKind::kHost, root_.host_segments, root_.host_traces);
+    plans.insert(plans.end(), host.begin(), host.end());
+    MarkTruncated(plans);
+    MEMSTRATA_TRY(MoveEvents(plans));
+    for (size_t i = 0; i < plans.size(); ++i) MEMSTRATA_TRY(BuildHeap(plans[i], event_ranges_[i]));
+    if (root_.annotations != kNone) AddAnnotations(builder_, records_, records_.lists[root_.annotations]);
+    SayWhatIsMissing(plans);
+    return {};
+  }
+
+ private:
+  std::vector<Plan> MakePlans(HeapKind kind, uint32_t segment_list, const std::vector<uint32_t>& traces) {
+    std::map<uint32_t, Plan> plans;
+    const auto plan_of = [&](uint32_t device) -> Plan& {
+      Plan& plan = plans[device];
+      plan.device = device;
+      plan.kind = kind;
+      return plan;
+    };
+    for (uint32_t device = 0; device < traces.size(); ++device) {
+      if (traces[device] == kNone) continue;
+      plan_of(device).trace = &records_.lists[traces[device]];
+    }
+    if (segment_list != kNone) {
+      for (const RowRange& range : records_.lists[segment_list].ranges) {
+        for (uint32_t row = range.begin; row < range.end; ++row) plan_of(records_.segments[row].device).segments.push_back(row);
+      }
+    }
+    const bool has_segments = segment_list != kNone || (kind == HeapKind::kDevice && (root_.is_list || root_.has_device_traces));
+    std::vector<Plan> result;
+    for (auto& [device, plan] : plans) {
+      plan.final_known = has_segments;
+      result.push_back(std::move(plan));
+    }
+    return result;
+  }
+
+  // The last trace that has events is the one that was cut off: the final state does not belong to its last event.
+  void MarkTruncated(std::vector<Plan>& plans) const {
+    if (!options_.truncated) return;
+    for (auto plan = plans.rbegin(); plan != plans.rend(); ++plan) {
+      if (plan->trace == nullptr) continue;
+      plan->final_known = false;
+      return;
+    }
+  }
+
+  // Brings the events into heap order. A file whose traces were written one after the other is in that order already:
+  // then the columns move as they are.
+  Status MoveEvents(const std::vector<Plan>& plans) {
+    const auto base = static_cast<uint32_t>(store_.events.size());
+    uint64_t total = base;
+    bool in_order = base == 0;
+    uint32_t next = 0;
+    for (const Plan& plan : plans) {
+      RowRange range{static_cast<uint32_t>(total), 0};
+      if (plan.trace != nullptr) {
+        total += plan.trace->RowCount();
+        for (const RowRange& rows : plan.trace->ranges) {
+          in_order &= rows.begin == next;
+          next = rows.end;
+        }
+      }
+      if (total >= kNone) return Fail(ErrorCode::kLimitExceeded, "The traces have more than 4,294,967,294 events.");
+      range.end = static_cast<uint32_t>(total);
+      event_ranges_.push_back(range);
+    }
+    EventTable& from = records_.events;
+    if (!decoder_.has_time()) from.time_ns = {};
+    for (Column<uint32_t>* column : {&from.context, &from.pool}) {
+      if (!column->empty()) column->Resize(from.size(), kNone);
+    }
+    if (in_order && next == from.size()) {
+      store_.events = std::move(from);
+      store_.events.allocation.Resize(store_.events.size(), kNone);
+      return {};
+    }
+    constexpr uint64_t kEventBytes = 41;
+    if ((total - base) * kEventBytes > decoder_.memory_limit_bytes()) {
+      return Fail(ErrorCode::kLimitExceeded, "The traces need more memory than the limit allows.");
+    }
+    for (const Plan& plan : plans) {
+      if (plan.trace == nullptr) continue;
+      for (const RowRange& rows : plan.trace->ranges) CopyEvents(from, rows);
+    }
+    return {};
+  }
+
+  void CopyEvents(const EventTable& from, RowRange rows) {
+    EventTable& to = store_.events;
+    const auto before = to.size();
+    const auto copy = [&](auto& target, const auto& source, auto fill) {
+      if (source.empty() && target.empty()) return;
+      target.Resize(before, fill);
+      if (source.empty()) {
+        target.Resize(before + rows.size(), fill);
+      } else {
+        target.Append(source.span().subspan(rows.begin, rows.size()));
+      }
+    };
+    copy(to.time_ns, from.time_ns, kNoTime);
+    copy(to.context, from.context, kNone);
+    copy(to.pool, from.pool, kNone);
+    to.addr.Append(from.addr.span().subspan(rows.begin, rows.size()));
+    to.size_bytes.Append(from.size_bytes.span().subspan(rows.begin, rows.size()));
+    to.stream.Append(from.stream.span().subspan(rows.begin, rows.size()));
+    to.stack.Append(from.stack.span().subspan(rows.begin, rows.size()));
+    to.kind.Append(from.kind.span().subspan(rows.begin, rows.size()));
+    to.allocation.Resize(to.size(), kNone);
+  }
+
+  Status BuildHeap(const Plan& plan, RowRange events) {
+    Heap heap;
+    heap.id = HeapName(plan);
+    heap.allocator = plan.kind == HeapKind::kHost ? "torch_pinned_host" : "torch_caching";
+    heap.kind = plan.kind;
+    heap.device = plan.device;
+    heap.source = builder_.current_source();
+    heap.events = events;
+    std::vector<FinalBlock> final_blocks = AddFinalState(plan, heap);
+    SegmentTracker(builder_, heap).Run(plan.final_known);
+    AllocationTracker tracker(builder_, heap, rounding_);
+    MEMSTRATA_ASSIGN_OR_RETURN(const PairingResult pairing, tracker.Run(plan.final_known ? &final_blocks : nullptr));
+    SetPools(heap, plan);
+    Judge(heap, plan, pairing);
+    store_.heaps.push_back(std::move(heap));
+    return {};
+  }
+
+  std::vector<FinalBlock> AddFinalState(const Plan& plan, Heap& heap) {
+    FinalSegmentTable& finals = store_.final_segments;
+    heap.final_segments.begin = static_cast<uint32_t>(finals.size());
+    heap.blocks.begin = static_cast<uint32_t>(store_.blocks.size());
+    std::vector<FinalBlock> active;
+    std::vector<uint32_t> by_address = plan.segments;
+    const auto lower = [&](uint32_t a, uint32_t b) { return records_.segments[a].addr < records_.segments[b].addr; };
+    if (!std::is_sorted(by_address.begin(), by_address.end(), lower)) std::stable_sort(by_address.begin(), by_address.end(), lower);
+    uint64_t previous_end = 0;
+    for (const uint32_t row : by_address) {
+      const RawSegment& segment = records_.segments[row];
+      if (segment.addr < previous_end) {
+        builder_.diagnostics().Note(Severity::kWarning, "segments_overlap", "Segments of the final state overlap; they are read as they stand.");
+      }
+      previous_end = segment.addr + segment.size_bytes;
+      AddSegment(segment, active);
+    }
+    heap.final_segments.end = static_cast<uint32_t>(finals.size());
+    heap.blocks.end = static_cast<uint32_t>(store_.blocks.size());
+    return active;
+  }
+
+  void AddSegment(const RawSegment& segment, std::vector<FinalBlock>& active) {
+    FinalSegmentTable& finals = store_.final_segments;
+    const auto segment_row = static_cast<uint32_t>(finals.size());
+    const uint32_t stream = builder_.InternStream(segment.stream);
+    const uint32_t pool = segment.has_pool ? builder_.InternPool(segment.pool) : kNone;
+    const auto first_block = static_cast<uint32_t>(store_.blocks.size());
+    uint64_t addr = segment.addr;
+    bool tiles = true;
+    if (segment.block_list != kNone) {
+      for (const RowRange& range : records_.lists[segment.block_list].ranges) {
+        for (uint32_t row = range.begin; row < range.end; ++row) {
+          const RawBlock& block = records_.blocks[row];
+          tiles &= block.addr == kUnknownBytes || block.addr == addr;
+          const uint64_t block_addr = block.addr == kUnknownBytes ? addr : block.addr;
+          AddBlock(block, block_addr, segment_row);
+          if (block.state == BlockState::kActive || block.state == BlockState::kPendingFree) {
+            const uint64_t requested = block.requested_bytes == kUnknownBytes ? block.size_bytes : block.requested_bytes;
+            active.push_back({block_addr, requested, block.size_bytes, stream, pool, block.stack, static_cast<uint32_t>(store_.blocks.size()) - 1});
+          }
+          addr += block.size_bytes;
+        }
+      }
+    }
+    if (!tiles || addr != segment.addr + segment.size_bytes) {
+      builder_.diagnostics().Note(Severity::kWarning, "blocks_do_not_tile", "Segments of the final state are not filled exactly by their blocks.");
+    }
+    finals.addr.PushBack(segment.addr);
+    finals.size_bytes.PushBack(segment.size_bytes);
+    finals.kind.PushBack(segment.kind);
+    finals.stream.PushBack(stream);
+    finals.pool.PushBack(pool);
+    finals.stack.PushBack(segment.stack);
+    finals.block_begin.PushBack(first_block);
+    finals.block_end.PushBack(static_cast<uint32_t>(store_.blocks.size()));
+  }
+
+  void AddBlock(const RawBlock& block, uint64_t addr, uint32_t segment_row) {
+    const bool in_use = block.state == BlockState::kActive || block.state == BlockState::kPendingFree;
+    BlockTable& table = store_.blocks;
+    table.addr.PushBack(addr);
+    table.size_bytes.PushBack(block.size_bytes);
+    table.requested_bytes.PushBack(in_use ? block.requested_bytes : kUnknownBytes);
+    table.state.PushBack(block.state);
+    table.segment.PushBack(segment_row);
+    table.allocation.PushBack(kNone);
+    table.stack.PushBack(block.stack);
+  }
+
+  // Before 2.12 events carry no pool. Where the file has no private pool at all, everything is in the default one;
+  // otherwise the segment at the block's address says it, as long as that segment still exists.
+  void SetPools(const Heap& heap, const Plan& plan) {
+    const FinalSegmentTable& finals = store_.final_segments;
+    const bool any_pool_known = std::any_of(plan.segments.begin(), plan.segments.end(), [&](uint32_t row) { return records_.segments[row].has_pool; });
+    if (!any_pool_known) return;
+    const bool any_private = std::any_of(plan.segments.begin(), plan.segments.end(), [&](uint32_t row) { return records_.segments[row].pool.is_private(); });
+    const uint32_t default_pool = builder_.InternPool({});
+    const auto begin = finals.addr.span().begin();
+    for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
+      uint32_t& pool = store_.allocations.pool[row];
+      if (pool != kNone) continue;
+      if (!any_private) {
+        pool = default_pool;
+        continue;
+      }
+      const uint64_t addr = store_.allocations.addr[row];
+      const auto after = std::upper_bound(begin + heap.final_segments.begin, begin + heap.final_segments.end, addr);
+      if (after == begin + heap.final_segments.begin) continue;
+      const auto segment = static_cast<uint32_t>(after - begin) - 1;
+      if (addr - finals.addr[segment] < finals.size_bytes[segment]) pool = finals.pool[segment];
+    }
+  }
+
+  void Judge(Heap& heap, const Plan& plan, const PairingResult& pairing) {
+    Capabilities& can = heap.capabilities;
+    can.has_events = heap.events.size() > 0;
+    can.has_time = decoder_.has_time() && can.has_events;
+    can.has_stacks = decoder_.has_stacks();
+    can.has_segments = plan.final_known;
+    can.has_block_bytes = plan.kind == HeapKind::kDevice;
+    const auto for_device = [&](const auto& values) { return values.size() == 1 ? 0U : plan.device; };
+    const bool overflowed = plan.kind == HeapKind::kDevice && for_device(root_.overflowed) < root_.overflowed.size() && root_.overflowed[for_device(root_.overflowed)];
+    const bool buffer_full = plan.kind == HeapKind::kDevice && for_device(root_.max_entries) < root_.max_entries.size() &&
+                             root_.max_entries[for_device(root_.max_entries)] == heap.events.size() && can.has_events;
+    const bool events_lost = overflowed || (buffer_full && pairing.preexisting_count > 0) || pairing.preexisting_with_stack_count > 0;
+    if (!can.has_events) {
+      heap.lower_bound = LowerBoundReason::kNoEvents;
+    } else if (options_.truncated && !plan.final_known) {
+      heap.lower_bound = LowerBoundReason::kTruncated;
+    } else if (events_lost) {
+      heap.lower_bound = LowerBoundReason::kRingOverflow;
+      builder_.diagnostics().Note(Severity::kDataLoss, "oldest_events_missing",
+                                  fmt::format("On {}, the oldest events are missing: the recorder's buffer was full and overwrote them{}.", heap.id,
+                                              pairing.preexisting_with_stack_count > 0
+                                                  ? fmt::format(" (at least {} allocations that were recorded have no event)", pairing.preexisting_with_stack_count)
+                                                  : ""),
+                                  kUnknownBytes, std::max<uint64_t>(1, pairing.preexisting_with_stack_count));
+    } else if (pairing.preexisting_count > 0 || heap.reserved_begin_bytes > 0) {
+      heap.lower_bound = LowerBoundReason::kLateStart;
+    }
+    can.complete_history = heap.lower_bound == LowerBoundReason::kExact;
+  }
+
+  void SayWhatIsMissing(const std::vector<Plan>& plans) {
+    const bool any_events = std::any_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.trace != nullptr; });
+    if (!any_events) {
+      builder_.AddMissing("events", root_.is_list || !root_.has_device_traces
+                                        ? "The file holds the allocator's segments only: the state at one moment, without a history."
+                                        : "The file has no trace entry for any device: recording was not on, or the process did not use the device.",
+                          "Call torch.cuda.memory._record_memory_history() before the work, then torch.cuda.memory._dump_snapshot(file).");
+    }
+    if (any_events && !decoder_.has_time()) {
+      builder_.AddMissing("time", "The trace entries carry no times: they were written by a PyTorch before 2.2, or times were stripped.", "Record with PyTorch 2.2 or newer.");
+    }
+    if (!decoder_.has_stacks() && !plans.empty()) {
+      builder_.AddMissing("stacks", "No event or block carries a call stack: it was recorded without context.",
+                          "Call torch.cuda.memory._record_memory_history(context=\"all\", stacks=\"python\").");
+    }
+    builder_.AddMissing("capacity", "A PyTorch snapshot does not say how large the device is.", "Note torch.cuda.mem_get_info() beside the snapshot.");
+    builder_.AddMissing("memory outside the allocator", "A PyTorch snapshot holds only what PyTorch's own allocator handed out: not the CUDA context, NCCL, or other libraries and processes.",
+                        "Compare torch.cuda.mem_get_info() or nvidia-smi with the reserved bytes.");
+  }
+
+  StoreBuilder& builder_;
+  Store& store_;
+  Decoder& decoder_;
+  Records& records_;
+  const SnapshotRoot& root_;
+  const AssembleOptions& options_;
+  BlockRounding rounding_;
+  std::vector<RowRange> event_ranges_;
+};
+
+}  // namespace
+
+Status Assemble(StoreBuilder& builder, Decoder& decoder, const SnapshotRoot& root, const AssembleOptions& options) {
+  return Assembler(builder, decoder, root, options).Run();
+}
+
+}  // namespace memstrata::torch_snapshot

@@ -1,0 +1,318 @@
+// Dicts that are records: what a dict is follows from its keys, never from a version number.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "readers/torch_snapshot/decoder.h"
+
+namespace memstrata::torch_snapshot {
+
+bool Decoder::BecomeRecord(Value dict, Pairs pairs) {
+  // The keys that decide, as bits.
+  constexpr uint32_t kHasFrameKey = 1, kHasSegmentKey = 2, kHasState = 4, kHasSize = 8, kHasStage = 16, kHasName = 32, kHasHistoryKey = 64;
+  uint32_t found = 0;
+  for (size_t i = 0; i < pairs.size(); i += 2) {
+    switch (SymbolOf(pairs[i])) {
+      case Symbol::kAction:
+        NodeOf(dict) = MakeEvent(pairs);
+        return true;
+      case Symbol::kFilename:
+      case Symbol::kLine:
+        found |= kHasFrameKey;
+        break;
+      case Symbol::kName: found |= kHasName; break;
+      case Symbol::kTotalSize:
+      case Symbol::kBlocks:
+        found |= kHasSegmentKey;
+        break;
+      case Symbol::kState: found |= kHasState; break;
+      case Symbol::kSize: found |= kHasSize; break;
+      case Symbol::kStage: found |= kHasStage; break;
+      case Symbol::kRealSize: found |= kHasHistoryKey; break;
+      default: break;
+    }
+  }
+  Node made;
+  if ((found & kHasSegmentKey) != 0) {
+    made = MakeSegment(pairs);
+  } else if ((found & (kHasState | kHasSize)) == (kHasState | kHasSize)) {
+    made = MakeBlock(pairs);
+  } else if ((found & kHasStage) != 0 && (found & kHasName) != 0) {
+    made = MakeAnnotation(pairs);
+  } else if (((found & kHasFrameKey) != 0 && (found & (kHasHistoryKey | kHasStage)) == 0) ||
+             (found == kHasName && pairs.size() == 2)) {
+    made = MakeFrame(pairs);
+  } else {
+    return false;
+  }
+  NodeOf(dict) = made;
+  return true;
+}
+
+EventKind Decoder::KindOfAction(Value action) {
+  switch (SymbolOf(action)) {
+    case Symbol::kAlloc: return EventKind::kAlloc;
+    case Symbol::kFreeRequested: return EventKind::kFreeRequested;
+    case Symbol::kFree:  // the official viewer's own word for both halves
+    case Symbol::kFreeCompleted: return EventKind::kFreeCompleted;
+    case Symbol::kSegmentAlloc: return EventKind::kSegmentAlloc;
+    case Symbol::kSegmentFree: return EventKind::kSegmentFree;
+    case Symbol::kSegmentMap: return EventKind::kSegmentMap;
+    case Symbol::kSegmentUnmap: return EventKind::kSegmentUnmap;
+    case Symbol::kOom: return EventKind::kOutOfMemory;
+    case Symbol::kSnapshot: return EventKind::kSnapshot;
+    case Symbol::kAnnotate:
+    case Symbol::kUserDefined:
+    case Symbol::kWorkspaceSnapshot: return EventKind::kMark;
+    default: break;
+  }
+  builder_.diagnostics().Note(Severity::kWarning, "unknown_action", "Trace entries have an action that this version does not know (first: \"" + Printable(action) + "\"); they are kept but have no effect.");
+  return EventKind::kUnknown;
+}
+
+uint32_t Decoder::StreamOf(Value value) {
+  uint64_t handle = 0;
+  if (!ToUnsigned(value, &handle)) handle = 0;
+  if (last_stream_ == kNone || handle != last_stream_handle_) {
+    last_stream_handle_ = handle;
+    last_stream_ = builder_.InternStream(handle);
+  }
+  return last_stream_;
+}
+
+Pool Decoder::PoolOf(Value tuple) const {
+  Pool pool;
+  const std::span<const Value> items = tuple.is(Kind::kTuple) || tuple.is(Kind::kList) ? ItemsOf(tuple) : std::span<const Value>{};
+  if (items.size() == 2) {
+    (void)ToUnsigned(items[0], &pool.first);
+    (void)ToUnsigned(items[1], &pool.second);
+  }
+  return pool;
+}
+
+Decoder::Node Decoder::MakeEvent(Pairs pairs) {
+  EventTable& events = records_.events;
+  const auto row = static_cast<uint32_t>(events.size());
+  EventKind kind = EventKind::kUnknown;
+  uint64_t addr = 0;
+  uint64_t size_bytes = 0;
+  int64_t time_ns = kNoTime;
+  uint32_t stream = kNone;
+  StackId stack{0};
+  bool has_context = false;
+  bool has_pool = false;
+  Value pool;
+  for (size_t i = 0; i < pairs.size(); i += 2) {
+    const Value value = pairs[i + 1];
+    switch (SymbolOf(pairs[i])) {
+      case Symbol::kAction: kind = KindOfAction(value); break;
+      case Symbol::kAddr: addr = UnsignedOr(value, 0); break;
+      case Symbol::kDeviceFree: addr = UnsignedOr(value, kUnknownBytes); break;
+      case Symbol::kSize: size_bytes = SizeOf(value); break;
+      case Symbol::kStream: stream = StreamOf(value); break;
+      case Symbol::kTimeUs: {
+        const uint64_t time_us = UnsignedOr(value, 0);
+        if (time_us > 0 && time_us < static_cast<uint64_t>(INT64_MAX) / 1000) time_ns = static_cast<int64_t>(time_us) * 1000;
+        break;
+      }
+      case Symbol::kFrames: stack = StackOf(value); break;
+      case Symbol::kPoolId: has_pool = true, pool = value; break;
+      case Symbol::kCompileContext:
+      case Symbol::kUserMetadata:
+      case Symbol::kInternalMetadata:
+      case Symbol::kForwardFrames:
+      case Symbol::kCategory: has_context = true; break;
+      default: NoteUnknownKey("Trace entries", pairs[i]); break;
+    }
+  }
+  if (kind == EventKind::kOutOfMemory && addr == 0) addr = kUnknownBytes;
+  events.kind.PushBack(kind);
+  events.addr.PushBack(addr);
+  events.size_bytes.PushBack(size_bytes);
+  events.time_ns.PushBack(time_ns);
+  events.stream.PushBack(stream != kNone ? stream : StreamOf(Value(Kind::kInt, 0)));
+  events.stack.PushBack(stack);
+  has_time_ |= time_ns != kNoTime;
+  if (has_pool) {
+    events.pool.Resize(row, kNone);
+    events.pool.PushBack(builder_.InternPool(PoolOf(pool)));
+  } else if (!events.pool.empty()) {
+    events.pool.PushBack(kNone);
+  }
+  if (has_context) {
+    SetEventContext(pairs, row);
+  } else if (!events.context.empty()) {
+    events.context.PushBack(kNone);
+  }
+  return {NodeTag::kEvent, row};
+}
+
+void Decoder::SetEventContext(Pairs pairs, uint32_t row) {
+  Value compile_context;
+  Value user_metadata;
+  Value category;
+  StackId forward_stack{0};
+  bool is_simple = true;
+  for (size_t i = 0; i < pairs.size(); i += 2) {
+    const Value value = pairs[i + 1];
+    switch (SymbolOf(pairs[i])) {
+      case Symbol::kCompileContext: compile_context = value; break;
+      case Symbol::kUserMetadata:
+      case Symbol::kInternalMetadata:
+        if (value.is(Kind::kText) && !GetText(value).empty()) user_metadata = value;
+        break;
+      case Symbol::kForwardFrames: forward_stack = StackOfTexts(value), is_simple = false; break;
+      case Symbol::kCategory: category = value, is_simple = false; break;
+      default: break;
+    }
+  }
+  // Runs of events have the same labels: compare before hashing.
+  if (!is_simple || last_context_ == kNone || compile_context != last_compile_context_ || user_metadata != last_user_metadata_) {
+    const auto text = [](Value value) { return value.is(Kind::kText) ? TextId(value) : StringId{0}; };
+    const bool none = SymbolOf(compile_context) == Symbol::kNotAvailable;
+    last_context_ = builder_.InternContext({none ? StringId{0} : text(compile_context), text(user_metadata), text(category), forward_stack});
+    last_compile_context_ = compile_context;
+    last_user_metadata_ = user_metadata;
+  }
+  const uint32_t context = last_context_;
+  if (!is_simple) last_context_ = kNone;
+  Column<uint32_t>& column = records_.events.context;
+  column.Resize(row, kNone);
+  column.PushBack(context);
+}
+
+Decoder::Node Decoder::MakeFrame(Pairs pairs) {
+  StringId function{0};
+  StringId file{0};
+  uint64_t line = 0;
+  std::string detail;
+  for (size_t i = 0; i < pairs.size(); i += 2) {
+    const Value value = pairs[i + 1];
+    switch (SymbolOf(pairs[i])) {
+      case Symbol::kName:
+        if (value.is(Kind::kText)) function = TextId(value);
+        break;
+      case Symbol::kFilename:
+        if (value.is(Kind::kText)) file = TextId(value);
+        break;
+      case Symbol::kLine: line = value.is(Kind::kNone) ? 0 : UnsignedOr(value, 0); break;
+      case Symbol::kFxNodeOp:
+      case Symbol::kFxNodeName:
+      case Symbol::kFxNodeTarget:
+      case Symbol::kFxOriginalTrace:
+        if (!value.is(Kind::kText)) break;
+        if (!detail.empty()) detail += "\n";
+        detail += std::string(GetText(pairs[i])) + ": " + std::string(GetText(value));
+        break;
+      default: NoteUnknownKey("Frames", pairs[i]); break;
+    }
+  }
+  Store& store = builder_.store();
+  const FrameKind kind = GuessFrameKind(store.String(file), store.String(function));
+  const StringId detail_id = detail.empty() ? StringId{0} : TextId(Text(detail));
+  const FrameId frame = store.stacks.InternFrame(function, file, static_cast<uint32_t>(std::min<uint64_t>(line, kNone)), kind, detail_id);
+  return {NodeTag::kFrame, frame.value};
+}
+
+Decoder::Node Decoder::MakeSegment(Pairs pairs) {
+  RawSegment segment;
+  for (size_t i = 0; i < pairs.size(); i += 2) {
+    const Value value = pairs[i + 1];
+    switch (SymbolOf(pairs[i])) {
+      case Symbol::kDevice: segment.device = static_cast<uint32_t>(std::min<uint64_t>(UnsignedOr(value, 0), kNone)); break;
+      case Symbol::kAddress: segment.addr = UnsignedOr(value, 0); break;
+      case Symbol::kTotalSize: segment.size_bytes = SizeOf(value); break;
+      case Symbol::kStream: segment.stream = UnsignedOr(value, 0); break;
+      case Symbol::kSegmentType:
+        segment.kind = SymbolOf(value) == Symbol::kSmall   ? SegmentKind::kSmall
+                       : SymbolOf(value) == Symbol::kLarge ? SegmentKind::kLarge
+                                                           : SegmentKind::kUnknown;
+        break;
+      case Symbol::kSegmentPoolId: segment.pool = PoolOf(value), segment.has_pool = true; break;
+      case Symbol::kIsExpandable: segment.is_expandable = UnsignedOr(value, 0) != 0; break;
+      case Symbol::kFrames: segment.stack = StackOf(value); break;
+      case Symbol::kBlocks: segment.block_list = RecordListOf(value, RecordKind::kBlock, "blocks"); break;
+      case Symbol::kAllocatedSize:  // sums over the blocks, which are read themselves
+      case Symbol::kActiveSize:
+      case Symbol::kRequestedSize: break;
+      default: NoteUnknownKey("Segments", pairs[i]); break;
+    }
+  }
+  if (segment.is_expandable) segment.kind = SegmentKind::kExpandable;
+  records_.segments.push_back(segment);
+  return {NodeTag::kSegment, static_cast<uint32_t>(records_.segments.size()) - 1};
+}
+
+// Before 2.1 a block listed its last users, newest first.
+void Decoder::ReadHistory(Value history, RawBlock& block) {
+  const std::span<const Value> users = ItemsOf(history);
+  const std::vector<Value>* newest = users.empty() ? nullptr : PairsOf(users[0]);
+  if (newest == nullptr) return;
+  for (size_t i = 0; i + 1 < newest->size(); i += 2) {
+    const Symbol key = SymbolOf((*newest)[i]);
+    if (key == Symbol::kRealSize && block.requested_bytes == kUnknownBytes) block.requested_bytes = SizeOf((*newest)[i + 1]);
+    if (key == Symbol::kFrames && block.stack.value == 0) block.stack = StackOf((*newest)[i + 1]);
+  }
+}
+
+Decoder::Node Decoder::MakeBlock(Pairs pairs) {
+  RawBlock block;
+  Value history;
+  for (size_t i = 0; i < pairs.size(); i += 2) {
+    const Value value = pairs[i + 1];
+    switch (SymbolOf(pairs[i])) {
+      case Symbol::kAddress: block.addr = UnsignedOr(value, kUnknownBytes); break;
+      case Symbol::kSize: block.size_bytes = SizeOf(value); break;
+      case Symbol::kRequestedSize: block.requested_bytes = SizeOf(value); break;
+      case Symbol::kFrames: block.stack = StackOf(value); break;
+      case Symbol::kHistory: history = value; break;
+      case Symbol::kState:
+        switch (SymbolOf(value)) {
+          case Symbol::kActiveAllocated: block.state = BlockState::kActive; break;
+          case Symbol::kActivePendingFree:
+          case Symbol::kActiveAwaitingFree: block.state = BlockState::kPendingFree; break;
+          case Symbol::kInactive: block.state = BlockState::kInactive; break;
+          default:
+            builder_.diagnostics().Note(Severity::kWarning, "unknown_block_state", "Blocks have a state that this version does not know (first: \"" + Printable(value) + "\"); they count as not in use.");
+            break;
+        }
+        break;
+      default: NoteUnknownKey("Blocks", pairs[i]); break;
+    }
+  }
+  if (block.requested_bytes == 0) block.requested_bytes = kUnknownBytes;  // no request is empty: the field was not filled
+  if (history.is(Kind::kList)) ReadHistory(history, block);
+  has_stacks_ |= block.stack.value != 0;
+  records_.blocks.push_back(block);
+  return {NodeTag::kBlock, static_cast<uint32_t>(records_.blocks.size()) - 1};
+}
+
+Decoder::Node Decoder::MakeAnnotation(Pairs pairs) {
+  RawAnnotation annotation;
+  for (size_t i = 0; i < pairs.size(); i += 2) {
+    const Value value = pairs[i + 1];
+    switch (SymbolOf(pairs[i])) {
+      case Symbol::kName: annotation.name = value.is(Kind::kText) ? TextId(value) : StringId{0}; break;
+      case Symbol::kDevice: annotation.device = static_cast<uint32_t>(std::min<uint64_t>(UnsignedOr(value, 0), kNone)); break;
+      case Symbol::kStage: annotation.is_start = SymbolOf(value) == Symbol::kStart; break;
+      case Symbol::kTimeUs: {
+        const uint64_t time_us = UnsignedOr(value, 0);
+        if (time_us < static_cast<uint64_t>(INT64_MAX) / 1000) annotation.time_ns = static_cast<int64_t>(time_us) * 1000;
+        break;
+      }
+      default: break;  // further text keys are allowed and carry no memory
+    }
+  }
+  records_.annotations.push_back(annotation);
+  return {NodeTag::kAnnotation, static_cast<uint32_t>(records_.annotations.size()) - 1};
+}
+
+void Decoder::NoteUnknownKey(std::string_view where, Value key) {
+  if (unknown_key_text_.empty()) {
+    unknown_key_text_ = fmt::format("{} have a field that this version does not know (first: \"{}\"); it is not read.", where, Printable(key));
+  }
+  builder_.diagnostics().Note(Severity::kInfo, "unknown_key", unknown_key_text_);
+}
+
+}  // namespace memstrata::torch_snapshot
