@@ -5,6 +5,7 @@
 // table of 10 M rows never holds two copies of it. Untouched capacity costs address space, not memory.
 // Not for: values that own something.
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
@@ -34,9 +35,21 @@ class Column {
     if (size_ == capacity_) Grow(size_ + 1);
     values_[size_++] = value;
   }
+  /// PushBack without looking at the capacity, which Reserve() must have made.
+  void PushBackReserved(T value) { values_[size_++] = value; }
+  /// Drops the values from `size` on.
+  void Truncate(size_t size) { size_ = size < size_ ? size : size_; }
+  size_t capacity() const { return capacity_; }
+  /// For loops that fill reserved room through a pointer of their own, and say afterwards how far they came.
+  T* data() { return values_; }
+  void SetFilled(size_t size) { size_ = size; }
   /// Makes room for `capacity` values; does not change the size.
   void Reserve(size_t capacity) {
     if (capacity > capacity_) Reallocate(capacity);
+  }
+  /// Makes room for `more` values on top of those there are, growing geometrically.
+  void ReserveMore(size_t more) {
+    if (size_ + more > capacity_) Grow(size_ + more);
   }
   /// New values are `fill`.
   void Resize(size_t size, T fill) {

@@ -55,9 +55,7 @@ template <class Consumer>
 class Machine {
  public:
   Machine(ByteSource& source, Consumer& consumer, const Limits& limits = {})
-      : consumer_(consumer), limits_(limits), window_(source, limits.longest_text_bytes) {
-    stack_.reserve(4096);
-  }
+      : consumer_(consumer), limits_(limits), window_(source, limits.longest_text_bytes) {}
 
   /// Runs to STOP, to an error, or to the end of the input. After an error or a cut-off, everything that lies open on the
   /// stack is closed as if the writer had ended its containers there, so that what was read is not lost.
@@ -69,7 +67,7 @@ class Machine {
     outcome.protocol = protocol_;
     outcome.end_offset_bytes = window_.offset_bytes();
     if (!stopped_) CloseOpenContainers();
-    if (!stack_.empty()) outcome.root = stack_.back();
+    if (!stack_.empty()) outcome.root = stack_[stack_.size() - 1];
     return outcome;
   }
 
@@ -118,30 +116,45 @@ class Machine {
       Fail(ErrorCode::kLimitExceeded, "The pickle needs more than 64 Mi values at a time; no capture does.", op_offset());
       return false;
     }
-    stack_.push_back(value);
+    stack_.PushBack(value);
     return true;
   }
-  size_t Floor() const { return marks_.empty() ? 0 : marks_.back(); }
   bool Has(size_t count) {
-    if (stack_.size() - Floor() >= count) return true;
+    const size_t floor = marks_.empty() ? 0 : marks_.back();
+    if (stack_.size() - floor >= count) return true;
     FailHere("A pickle opcode takes more values than there are.");
     return false;
   }
-  bool PopMark(std::span<const Value>* items) {
+  std::span<const Value> Top(size_t count) const { return stack_.span().last(count); }
+  /// What lies above the last mark.
+  bool TakeMarked(std::span<const Value>* items) {
     if (marks_.empty()) {
       FailHere("A pickle opcode needs a MARK, and there is none.");
       return false;
     }
-    *items = std::span<const Value>(stack_).subspan(marks_.back());
+    *items = stack_.span().subspan(marks_.back());
+    return true;
+  }
+  /// The same, and the container below the mark that they belong to.
+  bool TakeMarked(std::span<const Value>* items, Value* owner) {
+    if (!TakeMarked(items)) return false;
+    const size_t mark = marks_.back();
+    const size_t floor = marks_.size() > 1 ? marks_[marks_.size() - 2] : 0;
+    if (mark <= floor) {
+      FailHere("A pickle opcode has no container to put its values into.");
+      return false;
+    }
+    *owner = stack_[mark - 1];
     return true;
   }
   void DropMark() {
-    stack_.resize(marks_.back());
+    stack_.Truncate(marks_.back());
     marks_.pop_back();
   }
 
   // ---- opcode groups; each returns false to stop ----
   void Loop();
+  bool FastSteps();
   bool Step(uint8_t opcode);
   bool StepNumber(uint8_t opcode);
   bool StepText(uint8_t opcode);
@@ -151,6 +164,7 @@ class Machine {
   bool AppendItems();
   bool SetMarkedItems();
   bool PushTuple(size_t count);
+  bool PushMarkedContainer(uint8_t opcode);
   bool PushInteger(int64_t number) {
     return Push(Value::FitsInline(number) ? Value(Kind::kInt, number)
                                           : consumer_.BigInteger(static_cast<uint64_t>(number), number < 0));
@@ -171,7 +185,7 @@ class Machine {
   Consumer& consumer_;
   Limits limits_;
   Window window_;
-  std::vector<Value> stack_;
+  Column<Value> stack_;
   std::vector<uint64_t> marks_;  // stack heights
   Column<Value> memo_;
   uint64_t memo_writes_ = 0;

@@ -1,8 +1,8 @@
 #pragma once
 // What each opcode does. Part of io/pickle/machine.h; include that.
 //
-// Cost: about 2 ns an opcode. Six opcodes make nine tenths of a snapshot (memo reads, small integers, MARK, MEMOIZE,
-// SETITEMS, EMPTY_DICT); Loop() answers these itself.
+// Cost: about 2 ns an opcode. Ten opcodes make nearly all of a snapshot (memo reads, integers, MARK, MEMOIZE, SETITEMS,
+// EMPTY_DICT); FastSteps() carries these out on local copies of the cursor and the stack.
 
 #include "io/pickle/machine.h"
 
@@ -10,60 +10,120 @@ namespace memstrata::pickle {
 
 template <class Consumer>
 void Machine<Consumer>::Loop() {
-  constexpr uint64_t kStepsBetweenChecks = 64 * 1024;
-  uint64_t steps = 0;
-  while (!stopped_) {
+  constexpr uint64_t kStepsBetweenChecks = 4 * 1024;
+  for (uint64_t steps = 1; !stopped_; ++steps) {
     if (window_.cursor == window_.limit && !Need(1)) return;
-    if (++steps % kStepsBetweenChecks == 0 && consumer_.over_limit()) {
+    if (!FastSteps()) return;
+    if (window_.cursor == window_.limit) continue;
+    if (steps % kStepsBetweenChecks == 0 && consumer_.over_limit()) {
       return Fail(ErrorCode::kLimitExceeded, "The capture needs more memory than the limit allows.", window_.offset_bytes());
     }
-    const uint8_t opcode = *window_.cursor++;
-    bool ok = true;
-    switch (opcode) {
+    if (!Step(*window_.cursor++)) return;
+  }
+}
+
+/// Carries out common opcodes until one comes that is not, the window is nearly used up, or room must be made. False
+/// after an error. Works on locals: stores through Value pointers could otherwise change the members that hold the sizes.
+template <class Consumer>
+bool Machine<Consumer>::FastSteps() {
+  constexpr size_t kLongestFastBytes = 16;  // opcode and argument
+  const size_t room = window_.available();  // an opcode pushes at most one value: no check per opcode
+  if (room < kLongestFastBytes || stack_.size() + room > limits_.stack_values) return true;
+  stack_.ReserveMore(room);
+  memo_.ReserveMore(room);
+  const uint8_t* const safe = window_.limit - kLongestFastBytes;
+  const uint8_t* at = window_.cursor;
+  Value* const stack = stack_.data();
+  Value* top = stack + stack_.size();
+  Value* const memo = memo_.data();
+  size_t memo_size = memo_.size();
+  const bool memo_is_dense = memo_writes_ == memo_size;
+  const auto load = [&at]<class T>(T number) {
+    std::memcpy(&number, at + 1, sizeof number);
+    return number;
+  };
+  bool ok = true;
+  for (bool common = true; common && at <= safe;) {
+    switch (*at) {
       case kBinGet:
-        ok = Need(1) && GetMemo(Take<uint8_t>());
+        common = at[1] < memo_size;
+        if (common) *top++ = memo[at[1]], at += 2;
         break;
-      case kLongBinGet:
-        ok = Need(4) && GetMemo(Take<uint32_t>());
+      case kLongBinGet: {
+        const uint32_t index = load(uint32_t{});
+        common = index < memo_size;
+        if (common) *top++ = memo[index], at += 5;
         break;
+      }
       case kBinInt1:
-        ok = Need(1) && Push(Value(Kind::kInt, Take<uint8_t>()));
+        *top++ = Value(Kind::kInt, at[1]);
+        at += 2;
         break;
       case kBinInt2:
-        ok = Need(2) && Push(Value(Kind::kInt, Take<uint16_t>()));
+        *top++ = Value(Kind::kInt, load(uint16_t{}));
+        at += 3;
         break;
       case kBinInt:
-        ok = Need(4) && Push(Value(Kind::kInt, Take<int32_t>()));
+        *top++ = Value(Kind::kInt, load(int32_t{}));
+        at += 5;
         break;
+      case kLong1: {
+        const unsigned length = at[1];
+        common = length >= 1 && length <= 7;  // 56 bits: always inline
+        if (!common) break;
+        int64_t number;
+        std::memcpy(&number, at + 2, sizeof number);
+        const unsigned unused_bits = 64 - 8 * length;
+        *top++ = Value(Kind::kInt, static_cast<int64_t>(static_cast<uint64_t>(number) << unused_bits) >> unused_bits);
+        at += 2 + length;
+        break;
+      }
       case kMemoize:
-        ok = PutMemo(memo_writes_);
+        common = memo_is_dense && top > stack + (marks_.empty() ? 0 : marks_.back());
+        if (common) memo[memo_size++] = top[-1], ++at;
         break;
       case kMark:
-        if (marks_.size() >= limits_.marks) {
-          return Fail(ErrorCode::kLimitExceeded, "The pickle is nested more than 1,048,576 levels deep.", op_offset());
-        }
-        marks_.push_back(stack_.size());
+        common = marks_.size() < limits_.marks;
+        if (common) marks_.push_back(static_cast<size_t>(top - stack)), ++at;
         break;
       case kEmptyDict:
-        ok = Push(consumer_.NewDict());
+        *top++ = consumer_.NewDict();
+        ++at;
         break;
       case kSetItems:
-        ok = SetMarkedItems();
-        break;
-      case kAppends:
-        ok = AppendItems();
+        window_.cursor = ++at;
+        stack_.SetFilled(static_cast<size_t>(top - stack));
+        ok = common = SetMarkedItems();
+        top = stack + stack_.size();
         break;
       default:
-        ok = Step(opcode);
+        common = false;
         break;
     }
-    if (!ok) return;
   }
+  window_.cursor = at;
+  stack_.SetFilled(static_cast<size_t>(top - stack));
+  memo_.SetFilled(memo_size);
+  if (memo_is_dense) memo_writes_ = memo_size;
+  return ok;
 }
 
 template <class Consumer>
 bool Machine<Consumer>::Step(uint8_t opcode) {
   switch (opcode) {
+    case kBinGet:
+      return Need(1) && GetMemo(Take<uint8_t>());
+    case kLongBinGet:
+      return Need(4) && GetMemo(Take<uint32_t>());
+    case kMemoize:
+      return PutMemo(memo_writes_);
+    case kMark:
+      if (marks_.size() >= limits_.marks) {
+        Fail(ErrorCode::kLimitExceeded, "The pickle is nested more than 1,048,576 levels deep.", op_offset());
+        return false;
+      }
+      marks_.push_back(stack_.size());
+      return true;
     case kStop:
       if (!Has(1)) return false;
       stopped_ = true;
@@ -84,30 +144,31 @@ bool Machine<Consumer>::Step(uint8_t opcode) {
         return true;
       }
       if (!Has(1)) return false;
-      stack_.pop_back();
+      stack_.Truncate(stack_.size() - 1);
       return true;
     case kPopMark: {
       std::span<const Value> items;
-      if (!PopMark(&items)) return false;
+      if (!TakeMarked(&items)) return false;
       DropMark();
       return true;
     }
     case kDup:
-      return Has(1) && Push(stack_.back());
+      return Has(1) && Push(Top(1)[0]);
     case kNoneValue:
       return Push(Value(Kind::kNone, 0));
     case kNewTrue:
       return Push(Value(Kind::kBool, 1));
     case kNewFalse:
       return Push(Value(Kind::kBool, 0));
-    case kInt: case kLong: case kLong1: case kLong4: case kFloat: case kBinFloat:
+    case kBinInt: case kBinInt1: case kBinInt2: case kInt: case kLong: case kLong1: case kLong4: case kFloat: case kBinFloat:
       return StepNumber(opcode);
     case kString: case kBinString: case kShortBinString: case kUnicode: case kBinUnicode: case kShortBinUnicode:
     case kBinUnicode8: case kBinBytes: case kShortBinBytes: case kBinBytes8: case kByteArray8:
       return StepText(opcode);
     case kGet: case kPut: case kBinPut: case kLongBinPut:
       return StepMemo(opcode);
-    case kEmptyList: case kEmptySet: case kEmptyTuple: case kAppend: case kAddItems: case kSetItem: case kList:
+    case kEmptyList: case kEmptySet: case kEmptyDict: case kEmptyTuple: case kAppend: case kAppends: case kAddItems:
+    case kSetItem: case kSetItems: case kList:
     case kDict: case kTuple: case kTuple1: case kTuple2: case kTuple3: case kFrozenSet:
       return StepContainer(opcode);
     case kGlobal: case kStackGlobal: case kReduce: case kBuild: case kInst: case kObj: case kNewObj: case kNewObjEx:
@@ -125,6 +186,12 @@ template <class Consumer>
 bool Machine<Consumer>::StepNumber(uint8_t opcode) {
   std::string_view text;
   switch (opcode) {
+    case kBinInt1:
+      return Need(1) && Push(Value(Kind::kInt, Take<uint8_t>()));
+    case kBinInt2:
+      return Need(2) && Push(Value(Kind::kInt, Take<uint16_t>()));
+    case kBinInt:
+      return Need(4) && Push(Value(Kind::kInt, Take<int32_t>()));
     case kLong1:
       return TakeBytes<uint8_t>(&text) && PushLong(text);
     case kLong4: {
@@ -245,13 +312,9 @@ bool Machine<Consumer>::StepText(uint8_t opcode) {
 template <class Consumer>
 bool Machine<Consumer>::AppendItems() {
   std::span<const Value> items;
-  if (!PopMark(&items)) return false;
-  const size_t mark = marks_.back();
-  if (mark == 0 || (marks_.size() > 1 && mark - 1 < marks_[marks_.size() - 2])) {
-    FailHere("APPENDS has no list to append to.");
-    return false;
-  }
-  if (!consumer_.Append(stack_[mark - 1], items)) {
+  Value owner;
+  if (!TakeMarked(&items, &owner)) return false;
+  if (!consumer_.Append(owner, items)) {
     FailHere("APPENDS meets something that is no list.");
     return false;
   }
@@ -262,14 +325,10 @@ bool Machine<Consumer>::AppendItems() {
 template <class Consumer>
 bool Machine<Consumer>::SetMarkedItems() {
   std::span<const Value> items;
-  if (!PopMark(&items)) return false;
-  const size_t mark = marks_.back();
-  if (mark == 0 || items.size() % 2 != 0 || (marks_.size() > 1 && mark - 1 < marks_[marks_.size() - 2])) {
-    FailHere("SETITEMS has no dict, or a key without a value.");
-    return false;
-  }
-  if (!consumer_.SetItems(stack_[mark - 1], items)) {
-    FailHere("SETITEMS meets something that is no dict.");
+  Value owner;
+  if (!TakeMarked(&items, &owner)) return false;
+  if (items.size() % 2 != 0 || !consumer_.SetItems(owner, items)) {
+    FailHere("SETITEMS meets something that is no dict, or a key without a value.");
     return false;
   }
   DropMark();
@@ -279,43 +338,52 @@ bool Machine<Consumer>::SetMarkedItems() {
 template <class Consumer>
 bool Machine<Consumer>::PushTuple(size_t count) {
   if (!Has(count)) return false;
-  const Value tuple = consumer_.Tuple(std::span<const Value>(stack_).last(count));
-  stack_.resize(stack_.size() - count);
+  const Value tuple = consumer_.Tuple(Top(count));
+  stack_.Truncate(stack_.size() - count);
   return Push(tuple);
 }
 
 template <class Consumer>
 bool Machine<Consumer>::StepContainer(uint8_t opcode) {
-  std::span<const Value> items;
   switch (opcode) {
+    case kEmptyDict:
+      return Push(consumer_.NewDict());
     case kEmptyList: case kEmptySet:
       return Push(consumer_.NewList());
     case kEmptyTuple:
       return PushTuple(0);
     case kTuple1: case kTuple2: case kTuple3:
       return PushTuple(static_cast<size_t>(opcode - kTuple1) + 1);
-    case kAddItems:
+    case kAppends: case kAddItems:
       return AppendItems();
+    case kSetItems:
+      return SetMarkedItems();
     case kAppend:
       if (!Has(2)) return false;
-      if (!consumer_.Append(stack_[stack_.size() - 2], std::span<const Value>(stack_).last(1))) {
+      if (!consumer_.Append(Top(2)[0], Top(1))) {
         FailHere("APPEND meets something that is no list.");
         return false;
       }
-      stack_.pop_back();
+      stack_.Truncate(stack_.size() - 1);
       return true;
     case kSetItem:
       if (!Has(3)) return false;
-      if (!consumer_.SetItems(stack_[stack_.size() - 3], std::span<const Value>(stack_).last(2))) {
+      if (!consumer_.SetItems(Top(3)[0], Top(2))) {
         FailHere("SETITEM meets something that is no dict.");
         return false;
       }
-      stack_.resize(stack_.size() - 2);
+      stack_.Truncate(stack_.size() - 2);
       return true;
     default:
-      break;
+      return PushMarkedContainer(opcode);
   }
-  if (!PopMark(&items)) return false;
+}
+
+// TUPLE, LIST, DICT and FROZENSET: a container of everything above the mark.
+template <class Consumer>
+bool Machine<Consumer>::PushMarkedContainer(uint8_t opcode) {
+  std::span<const Value> items;
+  if (!TakeMarked(&items)) return false;
   Value made;
   if (opcode == kTuple) {
     made = consumer_.Tuple(items);
@@ -326,7 +394,7 @@ bool Machine<Consumer>::StepContainer(uint8_t opcode) {
     }
     made = consumer_.NewDict();
     if (!items.empty()) (void)consumer_.SetItems(made, items);
-  } else {  // kList, kFrozenSet
+  } else {
     made = consumer_.NewList();
     if (!items.empty()) (void)consumer_.Append(made, items);
   }
@@ -346,13 +414,13 @@ bool Machine<Consumer>::PutMemo(uint64_t index) {
       return false;
     }
     if (index == memo_.size()) {
-      memo_.PushBack(stack_.back());
+      memo_.PushBack(Top(1)[0]);
     } else {
       memo_.Resize(index + 1, Value());
-      memo_[index] = stack_.back();
+      memo_[index] = Top(1)[0];
     }
   } else {
-    memo_[index] = stack_.back();
+    memo_[index] = Top(1)[0];
   }
   ++memo_writes_;
   return true;
@@ -400,11 +468,11 @@ template <class Consumer>
 bool Machine<Consumer>::Call(uint8_t opcode) {
   // callable, arguments: only a harmless global with a tuple of arguments that the consumer keeps as such.
   if (!Has(2)) return false;
-  const Value arguments = stack_.back();
-  const Value callable = stack_[stack_.size() - 2];
+  const Value arguments = Top(1)[0];
+  const Value callable = Top(2)[0];
   if (!callable.is(Kind::kGlobal) || !arguments.is(Kind::kTuple)) return Refuse(opcode, "");
   const Value made = consumer_.Harmless(kHarmlessGlobals[callable.handle()].which, arguments);
-  stack_.resize(stack_.size() - 2);
+  stack_.Truncate(stack_.size() - 2);
   return Push(made);
 }
 
@@ -422,12 +490,12 @@ bool Machine<Consumer>::StepGlobal(uint8_t opcode) {
     }
     case kStackGlobal: {
       if (!Has(2)) return false;
-      const Value name = stack_.back();
-      const Value module = stack_[stack_.size() - 2];
+      const Value name = Top(1)[0];
+      const Value module = Top(2)[0];
       if (!name.is(Kind::kText) || !module.is(Kind::kText)) return Refuse(opcode, "");
       const std::string module_text(consumer_.GetText(module));
       const std::string name_text(consumer_.GetText(name));
-      stack_.resize(stack_.size() - 2);
+      stack_.Truncate(stack_.size() - 2);
       return PushGlobal(module_text, name_text);
     }
     case kReduce: case kNewObj:
@@ -444,7 +512,7 @@ template <class Consumer>
 void Machine<Consumer>::CloseOpenContainers() {
   while (!marks_.empty()) {
     const size_t mark = marks_.back();
-    std::span<const Value> items = std::span<const Value>(stack_).subspan(mark);
+    std::span<const Value> items = stack_.span().subspan(mark);
     const size_t floor = marks_.size() > 1 ? marks_[marks_.size() - 2] : 0;
     if (mark > floor && !items.empty()) {
       const Value owner = stack_[mark - 1];
@@ -458,15 +526,15 @@ void Machine<Consumer>::CloseOpenContainers() {
   }
   // Protocol 0 fills containers without marks: what lies above a list or dict belongs to it.
   while (stack_.size() > 1) {
-    const Value top = stack_.back();
-    const Value below = stack_[stack_.size() - 2];
+    const Value top = Top(1)[0];
+    const Value below = Top(2)[0];
     if (below.is(Kind::kList)) {
       (void)consumer_.Append(below, {&top, 1});
-    } else if (stack_.size() > 2 && stack_[stack_.size() - 3].is(Kind::kDict)) {
-      (void)consumer_.SetItems(stack_[stack_.size() - 3], std::span<const Value>(stack_).last(2));
-      stack_.pop_back();
+    } else if (stack_.size() > 2 && Top(3)[0].is(Kind::kDict)) {
+      (void)consumer_.SetItems(Top(3)[0], Top(2));
+      stack_.Truncate(stack_.size() - 1);
     }
-    stack_.pop_back();
+    stack_.Truncate(stack_.size() - 1);
   }
 }
 

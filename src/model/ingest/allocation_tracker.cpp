@@ -13,7 +13,7 @@ Result<PairingResult> AllocationTracker::Run(const std::vector<FinalBlock>* fina
   if (uint64_t{table_.size()} + heap_.events.size() >= kPreexistingBit) {
     return Fail(ErrorCode::kLimitExceeded, "More than 2,147,483,647 allocations.");
   }
-  events_.allocation.Resize(heap_.events.end, kNone);
+  ReserveRows();
   for (uint32_t row = heap_.events.begin; row < heap_.events.end; ++row) {
     const uint32_t seq = row - heap_.events.begin;
     switch (events_.kind[row]) {
@@ -30,6 +30,20 @@ Result<PairingResult> AllocationTracker::Run(const std::vector<FinalBlock>* fina
   AppendPreexisting();
   heap_.allocations.end = static_cast<uint32_t>(table_.size());
   return result_;
+}
+
+void AllocationTracker::ReserveRows() {
+  events_.allocation.Reserve(heap_.events.end);
+  events_.allocation.Resize(heap_.events.end, kNone);
+  const auto kinds = events_.kind.span().subspan(heap_.events.begin, heap_.events.size());
+  const size_t rows = table_.size() + static_cast<size_t>(std::count(kinds.begin(), kinds.end(), EventKind::kAlloc));
+  table_.addr.Reserve(rows);
+  table_.size_bytes.Reserve(rows);
+  table_.block_bytes.Reserve(rows);
+  for (Column<uint32_t>* column : {&table_.alloc_seq, &table_.free_requested_seq, &table_.free_seq, &table_.stream, &table_.pool}) column->Reserve(rows);
+  table_.stack.Reserve(rows);
+  table_.free_stack.Reserve(rows);
+  table_.flags.Reserve(rows);
 }
 
 // Sums of sizes must not overflow in any later curve: a size that would bring the total beyond 2^62 is counted as 0.

@@ -51,6 +51,7 @@ class AllocationTracker {
   };
   static constexpr uint32_t kPreexistingBit = 0x80000000;
 
+  void ReserveRows();
   void Alloc(uint32_t row, uint32_t seq);
   void FreeRequested(uint32_t row, uint32_t seq);
   void FreeCompleted(uint32_t row, uint32_t seq);

@@ -107,7 +107,6 @@ class Assembler {
     }
     if (in_order && next == from.size()) {
       store_.events = std::move(from);
-      store_.events.allocation.Resize(store_.events.size(), kNone);
       return {};
     }
     constexpr uint64_t kEventBytes = 41;
@@ -141,7 +140,6 @@ class Assembler {
     to.stream.Append(from.stream.span().subspan(rows.begin, rows.size()));
     to.stack.Append(from.stack.span().subspan(rows.begin, rows.size()));
     to.kind.Append(from.kind.span().subspan(rows.begin, rows.size()));
-    to.allocation.Resize(to.size(), kNone);
   }
 
   Status BuildHeap(const Plan& plan, RowRange events) {

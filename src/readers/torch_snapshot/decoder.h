@@ -27,7 +27,8 @@ using pickle::Value;
 
 class Decoder {
  public:
-  Decoder(StoreBuilder& builder, uint64_t memory_limit_bytes) : builder_(builder), memory_limit_bytes_(memory_limit_bytes) {}
+  /// `expected_bytes`: the size of the unpacked document, or 0 when it is not known; tables get room for it.
+  Decoder(StoreBuilder& builder, uint64_t memory_limit_bytes, uint64_t expected_bytes);
 
   // The Consumer of pickle::Machine; the JSON driver calls the same.
   Value Text(std::string_view bytes);
@@ -74,6 +75,17 @@ class Decoder {
     uint64_t bits_ = 0;
   };
   using Pairs = std::span<const Value>;
+  /// One trace entry while its keys are read; kNone values stand for keys that it does not have.
+  struct EventFields {
+    EventKind kind = EventKind::kUnknown;
+    bool has_device_free = false;
+    uint64_t addr = 0;
+    uint64_t size_bytes = 0;
+    int64_t time_ns = kNoTime;
+    uint32_t stream = kNone;
+    StackId stack{0};
+    Value pool, compile_context, user_metadata, forward_frames, category;
+  };
 
   Value NewNode(Kind kind, NodeTag tag);
   Node& NodeOf(Value container) { return nodes_[container.handle()]; }
@@ -85,8 +97,12 @@ class Decoder {
   }
   /// Numbers of any written form; false for what is no whole number.
   bool ToUnsigned(Value value, uint64_t* number) const;
-  uint64_t UnsignedOr(Value value, uint64_t otherwise);
+  uint64_t UnsignedOr(Value value, uint64_t otherwise) {
+    return value.is(Kind::kInt) ? static_cast<uint64_t>(value.payload()) : UnusualUnsigned(value, otherwise);
+  }
+  uint64_t UnusualUnsigned(Value value, uint64_t otherwise);
   uint64_t SizeOf(Value value);
+  bool IsEmptyText(Value value) const { return value.is(Kind::kText) && TextId(value).value == 0; }
   std::string Printable(Value value, int depth = 0) const;
 
   // decoder_records.cpp: dicts that are records
@@ -98,7 +114,11 @@ class Decoder {
   Node MakeBlock(Pairs pairs);
   Node MakeAnnotation(Pairs pairs);
   EventKind KindOfAction(Value action);
-  void SetEventContext(Pairs pairs, uint32_t row);
+  void AddEvent(const EventFields& fields, uint32_t row);
+  void ReserveEvents(size_t capacity);
+  uint32_t ContextOf(const EventFields& fields);
+  static void SetSparse(Column<uint32_t>& column, uint32_t row, uint32_t value);
+  int64_t TimeOf(Value microseconds);
   void ReadHistory(Value history, RawBlock& block);
   Pool PoolOf(Value tuple) const;
   uint32_t StreamOf(Value value);
@@ -147,6 +167,8 @@ class Decoder {
 
   uint64_t last_stream_handle_ = 0;
   uint32_t last_stream_ = kNone;
+  Value last_pool_value_;
+  uint32_t last_pool_ = kNone;
   Value last_compile_context_;
   Value last_user_metadata_;
   uint32_t last_context_ = kNone;

@@ -92,94 +92,88 @@ Pool Decoder::PoolOf(Value tuple) const {
 }
 
 Decoder::Node Decoder::MakeEvent(Pairs pairs) {
-  EventTable& events = records_.events;
-  const auto row = static_cast<uint32_t>(events.size());
-  EventKind kind = EventKind::kUnknown;
-  uint64_t addr = 0;
-  uint64_t size_bytes = 0;
-  int64_t time_ns = kNoTime;
-  uint32_t stream = kNone;
-  StackId stack{0};
-  bool has_context = false;
-  bool has_pool = false;
-  Value pool;
+  const auto row = static_cast<uint32_t>(records_.events.size());
+  EventFields fields;
   for (size_t i = 0; i < pairs.size(); i += 2) {
     const Value value = pairs[i + 1];
     switch (SymbolOf(pairs[i])) {
-      case Symbol::kAction: kind = KindOfAction(value); break;
-      case Symbol::kAddr: addr = UnsignedOr(value, 0); break;
-      case Symbol::kDeviceFree: addr = UnsignedOr(value, kUnknownBytes); break;
-      case Symbol::kSize: size_bytes = SizeOf(value); break;
-      case Symbol::kStream: stream = StreamOf(value); break;
-      case Symbol::kTimeUs: {
-        const uint64_t time_us = UnsignedOr(value, 0);
-        if (time_us > 0 && time_us < static_cast<uint64_t>(INT64_MAX) / 1000) time_ns = static_cast<int64_t>(time_us) * 1000;
-        break;
-      }
-      case Symbol::kFrames: stack = StackOf(value); break;
-      case Symbol::kPoolId: has_pool = true, pool = value; break;
-      case Symbol::kCompileContext:
-      case Symbol::kUserMetadata:
-      case Symbol::kInternalMetadata:
-      case Symbol::kForwardFrames:
-      case Symbol::kCategory: has_context = true; break;
+      case Symbol::kAction: fields.kind = KindOfAction(value); break;
+      case Symbol::kAddr: fields.addr = UnsignedOr(value, 0); break;
+      case Symbol::kDeviceFree: fields.addr = UnsignedOr(value, kUnknownBytes), fields.has_device_free = true; break;
+      case Symbol::kSize: fields.size_bytes = SizeOf(value); break;
+      case Symbol::kStream: fields.stream = StreamOf(value); break;
+      case Symbol::kTimeUs: fields.time_ns = TimeOf(value); break;
+      case Symbol::kFrames: fields.stack = StackOf(value); break;
+      case Symbol::kPoolId: fields.pool = value; break;
+      case Symbol::kCompileContext: fields.compile_context = value; break;
+      case Symbol::kUserMetadata: if (!IsEmptyText(value)) fields.user_metadata = value; break;
+      case Symbol::kInternalMetadata: fields.user_metadata = value; break;
+      case Symbol::kForwardFrames: fields.forward_frames = value; break;
+      case Symbol::kCategory: fields.category = value; break;
       default: NoteUnknownKey("Trace entries", pairs[i]); break;
     }
   }
-  if (kind == EventKind::kOutOfMemory && addr == 0) addr = kUnknownBytes;
-  events.kind.PushBack(kind);
-  events.addr.PushBack(addr);
-  events.size_bytes.PushBack(size_bytes);
-  events.time_ns.PushBack(time_ns);
-  events.stream.PushBack(stream != kNone ? stream : StreamOf(Value(Kind::kInt, 0)));
-  events.stack.PushBack(stack);
-  has_time_ |= time_ns != kNoTime;
-  if (has_pool) {
-    events.pool.Resize(row, kNone);
-    events.pool.PushBack(builder_.InternPool(PoolOf(pool)));
-  } else if (!events.pool.empty()) {
-    events.pool.PushBack(kNone);
-  }
-  if (has_context) {
-    SetEventContext(pairs, row);
-  } else if (!events.context.empty()) {
-    events.context.PushBack(kNone);
-  }
+  if (fields.kind == EventKind::kOutOfMemory && !fields.has_device_free) fields.addr = kUnknownBytes;
+  AddEvent(fields, row);
   return {NodeTag::kEvent, row};
 }
 
-void Decoder::SetEventContext(Pairs pairs, uint32_t row) {
-  Value compile_context;
-  Value user_metadata;
-  Value category;
-  StackId forward_stack{0};
-  bool is_simple = true;
-  for (size_t i = 0; i < pairs.size(); i += 2) {
-    const Value value = pairs[i + 1];
-    switch (SymbolOf(pairs[i])) {
-      case Symbol::kCompileContext: compile_context = value; break;
-      case Symbol::kUserMetadata:
-      case Symbol::kInternalMetadata:
-        if (value.is(Kind::kText) && !GetText(value).empty()) user_metadata = value;
-        break;
-      case Symbol::kForwardFrames: forward_stack = StackOfTexts(value), is_simple = false; break;
-      case Symbol::kCategory: category = value, is_simple = false; break;
-      default: break;
+void Decoder::AddEvent(const EventFields& fields, uint32_t row) {
+  EventTable& events = records_.events;
+  if (row == events.kind.capacity()) ReserveEvents(row < 4096 ? 8192 : row + size_t{row} / 2);
+  events.kind.PushBackReserved(fields.kind);
+  events.addr.PushBackReserved(fields.addr);
+  events.size_bytes.PushBackReserved(fields.size_bytes);
+  events.time_ns.PushBackReserved(fields.time_ns);
+  events.stream.PushBackReserved(fields.stream != kNone ? fields.stream : StreamOf(Value(Kind::kInt, 0)));
+  events.stack.PushBackReserved(fields.stack);
+  has_time_ |= fields.time_ns != kNoTime;
+  // Columns that most files do not have begin with the first event that needs them.
+  if (!fields.pool.is(Kind::kNone)) {
+    if (fields.pool != last_pool_value_) {
+      last_pool_value_ = fields.pool;
+      last_pool_ = builder_.InternPool(PoolOf(fields.pool));
     }
+    SetSparse(events.pool, row, last_pool_);
   }
-  // Runs of events have the same labels: compare before hashing.
-  if (!is_simple || last_context_ == kNone || compile_context != last_compile_context_ || user_metadata != last_user_metadata_) {
-    const auto text = [](Value value) { return value.is(Kind::kText) ? TextId(value) : StringId{0}; };
-    const bool none = SymbolOf(compile_context) == Symbol::kNotAvailable;
-    last_context_ = builder_.InternContext({none ? StringId{0} : text(compile_context), text(user_metadata), text(category), forward_stack});
-    last_compile_context_ = compile_context;
-    last_user_metadata_ = user_metadata;
-  }
-  const uint32_t context = last_context_;
-  if (!is_simple) last_context_ = kNone;
-  Column<uint32_t>& column = records_.events.context;
+  const bool has_context = !fields.user_metadata.is(Kind::kNone) || !fields.category.is(Kind::kNone) || !fields.forward_frames.is(Kind::kNone) ||
+                           (!fields.compile_context.is(Kind::kNone) && SymbolOf(fields.compile_context) != Symbol::kNotAvailable);
+  if (has_context) SetSparse(events.context, row, ContextOf(fields));
+}
+
+// All columns grow together, so that one test in AddEvent() serves them all.
+void Decoder::ReserveEvents(size_t capacity) {
+  EventTable& events = records_.events;
+  events.kind.Reserve(capacity);
+  events.addr.Reserve(capacity);
+  events.size_bytes.Reserve(capacity);
+  events.time_ns.Reserve(capacity);
+  events.stream.Reserve(capacity);
+  events.stack.Reserve(capacity);
+}
+
+void Decoder::SetSparse(Column<uint32_t>& column, uint32_t row, uint32_t value) {
   column.Resize(row, kNone);
-  column.PushBack(context);
+  column.PushBack(value);
+}
+
+uint32_t Decoder::ContextOf(const EventFields& fields) {
+  // Runs of events have the same labels: compare before hashing.
+  const bool simple = fields.category.is(Kind::kNone) && fields.forward_frames.is(Kind::kNone);
+  if (simple && last_context_ != kNone && fields.compile_context == last_compile_context_ && fields.user_metadata == last_user_metadata_) return last_context_;
+  const auto text = [&](Value value) { return value.is(Kind::kText) && SymbolOf(value) != Symbol::kNotAvailable ? TextId(value) : StringId{0}; };
+  const uint32_t context = builder_.InternContext({text(fields.compile_context), text(fields.user_metadata), text(fields.category), StackOfTexts(fields.forward_frames)});
+  if (simple) {
+    last_context_ = context;
+    last_compile_context_ = fields.compile_context;
+    last_user_metadata_ = fields.user_metadata;
+  }
+  return context;
+}
+
+int64_t Decoder::TimeOf(Value value) {
+  const uint64_t time_us = value.is(Kind::kNone) ? 0 : UnsignedOr(value, 0);
+  return time_us > 0 && time_us < static_cast<uint64_t>(INT64_MAX) / 1000 ? static_cast<int64_t>(time_us) * 1000 : kNoTime;
 }
 
 Decoder::Node Decoder::MakeFrame(Pairs pairs) {
@@ -296,11 +290,7 @@ Decoder::Node Decoder::MakeAnnotation(Pairs pairs) {
       case Symbol::kName: annotation.name = value.is(Kind::kText) ? TextId(value) : StringId{0}; break;
       case Symbol::kDevice: annotation.device = static_cast<uint32_t>(std::min<uint64_t>(UnsignedOr(value, 0), kNone)); break;
       case Symbol::kStage: annotation.is_start = SymbolOf(value) == Symbol::kStart; break;
-      case Symbol::kTimeUs: {
-        const uint64_t time_us = UnsignedOr(value, 0);
-        if (time_us < static_cast<uint64_t>(INT64_MAX) / 1000) annotation.time_ns = static_cast<int64_t>(time_us) * 1000;
-        break;
-      }
+      case Symbol::kTimeUs: annotation.time_ns = TimeOf(value); break;
       default: break;  // further text keys are allowed and carry no memory
     }
   }

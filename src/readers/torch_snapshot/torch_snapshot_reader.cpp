@@ -86,7 +86,8 @@ Status Finish(StoreBuilder& builder, Decoder& decoder, pickle::Outcome& outcome,
 
 Status Read(Input& input, StoreBuilder& builder, const ReadContext& context) {
   MEMSTRATA_ASSIGN_OR_RETURN(const std::string_view head, input.bytes->Peek(16));
-  Decoder decoder(builder, context.limits.memory_bytes);
+  const uint64_t expected_bytes = input.wrappers.empty() ? input.file_size_bytes : 0;
+  Decoder decoder(builder, context.limits.memory_bytes, expected_bytes);
   if (LooksLikeJson(head)) {
     json::Machine<Decoder> machine(*input.bytes, decoder);
     pickle::Outcome outcome = machine.Run();
