@@ -6,5 +6,6 @@
 namespace memstrata::cli {
 
 extern const Subcommand kDoctor;
+extern const Subcommand kSummary;
 
 }  // namespace memstrata::cli

@@ -29,8 +29,8 @@ ReadLimits DefaultReadLimits();
 
 struct ReadContext {
   ReadLimits limits;
-  /// Called now and then with the position in the unwrapped input; may be empty.
-  std::function<void(uint64_t offset_bytes)> progress;
+  /// Called now and then with a line such as "a.pickle: 43 %"; may be empty.
+  std::function<void(std::string_view)> progress;
 };
 
 struct ReaderInfo {

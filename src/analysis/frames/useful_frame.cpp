@@ -1,0 +1,114 @@
+#include "analysis/frames/useful_frame.h"
+
+#include <algorithm>
+
+namespace memstrata {
+namespace {
+
+bool ContainsAny(std::string_view text, std::span<const std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
+}
+
+// Function names of frames that stand in every stack with C++ frames (spec of the official viewer's filter, widened by
+// allocator internals and the boxing layers observed in real snapshots).
+constexpr std::string_view kPlumbingFunctions[] = {
+    "unwind::unwind",    "CapturedTraceback::gather", "gather_with_cpp",   "__libc_start",       "PyEval_",          "_PyEval_",
+    "PyObject_",         "_PyObject_",                "PyFunction_",       "_PyFunction_",       "PyVectorcall_",    "PyCFunction",
+    "cfunction_",        "PyRun_",                    "Py_RunMain",        "Py_BytesMain",       "pymain_",          "run_mod",
+    "method_vectorcall", "slot_tp_call",              "_PyFunction_Vectorcall", "CUDACachingAllocator", "CachingAllocator", "at::detail::empty_",
+    "at::native::empty_", "at::_ops::empty",          "impl::BoxedKernelWrapper", "c10::Dispatcher",    "c10::impl::wrap_kernel_functor",
+    "call_functor_with_args", "make_boxed_from_unboxed", "std::thread::", "execute_native_thread_routine", "start_thread", "__clone", "clone3",
+};
+constexpr std::string_view kPlumbingFiles[] = {
+    "core/boxing", "/Register", "/Redispatch", "pythonrun.c", "Modules/main.c", "Objects/call.c", "Objects/methodobject.c",
+    "pycore_ceval.h", "ceval.c", "cpython/abstract.h", "CUDACachingAllocator", "Objects/", "Python/",
+};
+// Python code of the frameworks by its place in an installation.
+constexpr std::string_view kFrameworkPaths[] = {
+    "/torch/", "/jax/", "/jaxlib/", "/flax/", "/accelerate/", "/transformers/", "/deepspeed/", "/lightning/", "/pytorch_lightning/", "/megatron/", "/peft/",
+    "/diffusers/", "/timm/", "/torchvision/", "/site-packages/", "/dist-packages/", "/runpy.py", "/contextlib.py", "/threading.py", "/functools.py",
+};
+
+bool IsPython(const Store& store, FrameId frame) {
+  const FrameKind kind = store.stacks.frames().kind[frame.value];
+  return kind == FrameKind::kPython || kind == FrameKind::kCompiled;
+}
+
+}  // namespace
+
+bool IsPlumbing(const Store& store, FrameId frame) {
+  const FrameTable& frames = store.stacks.frames();
+  const std::string_view function = store.String(frames.function[frame.value]);
+  const std::string_view file = store.String(frames.file[frame.value]);
+  if (IsPython(store, frame)) return file.starts_with("<frozen ") || file == "<string>";
+  if (function == "_start" || (function.empty() && file.empty()) || function == "??") return true;
+  return ContainsAny(function, kPlumbingFunctions) || ContainsAny(file, kPlumbingFiles);
+}
+
+bool IsFrameworkCode(const Store& store, FrameId frame) {
+  const FrameTable& frames = store.stacks.frames();
+  return ContainsAny(store.String(frames.file[frame.value]), kFrameworkPaths);
+}
+
+std::vector<FrameId> FramesOf(const Store& store, StackId stack) {
+  const StackTable& stacks = store.stacks.stacks();
+  std::vector<FrameId> frames;
+  for (StackId at = stack; at.value != 0; at = stacks.parent[at.value]) frames.push_back(stacks.frame[at.value]);
+  return frames;
+}
+
+std::vector<FrameId> FoldedFramesOf(const Store& store, StackId stack) {
+  const std::vector<FrameId> all = FramesOf(store, stack);
+  std::vector<FrameId> kept;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(kept), [&](FrameId frame) { return !IsPlumbing(store, frame); });
+  return kept.empty() ? all : kept;
+}
+
+size_t UsefulFrameIndex(const Store& store, const std::vector<FrameId>& frames) {
+  size_t not_plumbing = frames.size();
+  size_t python = frames.size();
+  for (size_t i = 0; i < frames.size(); ++i) {
+    if (IsPlumbing(store, frames[i])) continue;
+    if (not_plumbing == frames.size()) not_plumbing = i;
+    if (!IsPython(store, frames[i])) continue;
+    if (python == frames.size()) python = i;
+    if (!IsFrameworkCode(store, frames[i])) return i;
+  }
+  if (python < frames.size()) return python;
+  return not_plumbing < frames.size() ? not_plumbing : 0;
+}
+
+std::string ShortFunctionName(std::string_view function) {
+  // Template arguments and parameter lists out, at every depth.
+  std::string flat;
+  int depth = 0;
+  for (const char c : function) {
+    if (c == '<' || c == '(') ++depth;
+    if (depth == 0) flat += c;
+    if ((c == '>' || c == ')') && depth > 0) --depth;
+  }
+  if (flat.empty()) flat = function;
+  for (const std::string_view prefix : {"torch::autograd::generated::", "torch::autograd::", "at::native::", "at::_ops::", "at::", "c10::"}) {
+    const size_t at = flat.find(prefix);
+    if (at != std::string::npos) {
+      flat.erase(0, at + prefix.size());
+      break;
+    }
+  }
+  constexpr size_t kLongest = 60;
+  if (flat.size() > kLongest) flat = flat.substr(0, kLongest - 1) + "…";
+  return flat;
+}
+
+std::string_view ShortPath(std::string_view path, size_t component_count) {
+  size_t at = path.size();
+  for (size_t i = 0; i < component_count; ++i) {
+    if (at == 0) return path;
+    const size_t slash = path.find_last_of("/\\", at - 1);
+    if (slash == std::string_view::npos) return path;
+    at = slash;
+  }
+  return path.substr(at + 1);
+}
+
+}  // namespace memstrata

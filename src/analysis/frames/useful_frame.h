@@ -1,0 +1,30 @@
+#pragma once
+// Which frame of a stack tells a person something: their own code, or the operator, not the plumbing of interpreters,
+// dispatchers and allocators.
+
+#include <vector>
+
+#include "model/store/store.h"
+
+namespace memstrata {
+
+/// Frames that are the same in every stack: interpreter, dispatcher, bindings, unwinder, allocator internals.
+bool IsPlumbing(const Store& store, FrameId frame);
+/// Frames of the framework's own Python code (torch/…, jax/…), which call user code and are called by it.
+bool IsFrameworkCode(const Store& store, FrameId frame);
+
+/// The frames of a stack, innermost first.
+std::vector<FrameId> FramesOf(const Store& store, StackId stack);
+/// The same without plumbing. A stack that is nothing but plumbing is kept whole.
+std::vector<FrameId> FoldedFramesOf(const Store& store, StackId stack);
+
+/// Index into `frames` (innermost first) of the frame to name a stack by: the innermost one of the user's own Python
+/// code, else the innermost that is not plumbing, else the innermost. `frames` must not be empty.
+size_t UsefulFrameIndex(const Store& store, const std::vector<FrameId>& frames);
+
+/// A native function name as people say it: without template arguments, parameters and common namespaces.
+std::string ShortFunctionName(std::string_view function);
+/// The last `component_count` parts of a path.
+std::string_view ShortPath(std::string_view path, size_t component_count = 2);
+
+}  // namespace memstrata

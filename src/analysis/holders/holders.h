@@ -1,0 +1,29 @@
+#pragma once
+// Who holds the memory that is live at a moment, largest first.
+
+#include <string>
+#include <vector>
+
+#include "analysis/category/category.h"
+#include "model/store/moment.h"
+
+namespace memstrata {
+
+enum class HolderKey : uint8_t { kStack, kFunction, kFile, kCategory };
+inline constexpr std::string_view kHolderKeyNames[] = {"stack", "function", "file", "category"};
+
+struct Holder {
+  uint64_t bytes = 0;
+  uint64_t block_count = 0;
+  Category category = Category::kUnknown;  // of all its blocks; kUnknown when they differ
+  std::string name;                        // function, file or category; empty for kStack
+  StackId stack{0};                        // of its largest block
+  bool is_preexisting = false;             // no stack because it was allocated before recording began
+  bool is_other = false;                   // the sum of everything smaller
+};
+
+/// At most `top_count` rows and, when there are more, a last row "other": the sum over rows is exactly the live bytes.
+/// cost: O(allocations + stacks)
+std::vector<Holder> FindHolders(const Store& store, const Heap& heap, Moment at, HolderKey key, size_t top_count);
+
+}  // namespace memstrata

@@ -1,0 +1,41 @@
+#pragma once
+// Bytes of one heap over its events: the curves that every view and figure starts from.
+
+#include <optional>
+
+#include "base/column.h"
+#include "model/store/moment.h"
+#include "model/store/store.h"
+
+namespace memstrata {
+
+/// Never an unnamed "size": requested by the program, rounded up to blocks, or reserved from the device.
+enum class Measure : uint8_t { kRequested, kBlock, kReserved };
+
+struct Curve {
+  uint64_t begin_bytes = 0;       // before the first event
+  Column<uint64_t> after_bytes;   // [event_count] after each event
+
+  uint64_t At(Moment moment) const { return moment.event_count == 0 ? begin_bytes : after_bytes[moment.event_count - 1]; }
+};
+
+struct Peak {
+  uint64_t bytes = 0;
+  Moment moment;  // the first of equal peaks
+};
+
+/// unit: bytes   cost: O(events + allocations)
+/// kRequested: Σ requested sizes of live blocks, pending ones included. kBlock: Σ block sizes, derived for past blocks
+/// (AllocationFlag::kBlockApproximate). kReserved: Σ segments; only for heaps with has_segments.
+Curve BuildCurve(const Store& store, const Heap& heap, Measure measure);
+
+Peak FindPeak(const Curve& curve);
+
+/// For drawing: the range of events is cut into `column_count` parts of equal event count.
+struct CurveColumn {
+  uint64_t min_bytes = 0;
+  uint64_t max_bytes = 0;
+};
+std::vector<CurveColumn> Reduce(const Curve& curve, uint32_t column_count);
+
+}  // namespace memstrata

@@ -1,0 +1,162 @@
+#include "query/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/units.h"
+
+namespace memstrata {
+namespace {
+
+std::optional<int64_t> TimeAt(const Store& store, const Heap& heap, uint32_t seq) {
+  const int64_t time_ns = seq == kNone ? kNoTime : store.EventTime(heap, seq);
+  return time_ns == kNoTime ? std::nullopt : std::optional<int64_t>(time_ns);
+}
+
+CurvePoint PointAt(const Store& store, const Heap& heap, const Peak& peak) {
+  CurvePoint point{peak.bytes, peak.moment, std::nullopt, std::nullopt};
+  if (peak.moment.seq() != kNone) point.seq = peak.moment.seq();
+  point.time_ns = TimeAt(store, heap, peak.moment.seq());
+  return point;
+}
+
+void CountEvents(const Store& store, const Heap& heap, HeapSummary& summary) {
+  summary.event_count = heap.events.size();
+  for (uint32_t row = heap.events.begin; row < heap.events.end; ++row) {
+    if (store.events.kind[row] == EventKind::kAlloc) {
+      ++summary.allocation_count;
+      summary.allocated_bytes_total += store.events.size_bytes[row];
+    } else if (store.events.kind[row] == EventKind::kFreeCompleted) {
+      ++summary.free_count;
+      summary.freed_bytes_total += store.events.size_bytes[row];
+    }
+  }
+  const AllocationTable& table = store.allocations;
+  for (uint32_t row = heap.allocations.end; row > heap.allocations.begin && table.alloc_seq[row - 1] == kNone; --row) {
+    ++summary.preexisting_block_count;
+    summary.preexisting_bytes += table.size_bytes[row - 1];
+  }
+  for (uint32_t seq = 0; seq < heap.events.size() && !summary.first_time_ns; ++seq) summary.first_time_ns = TimeAt(store, heap, seq);
+  for (uint32_t seq = heap.events.size(); seq > 0 && !summary.last_time_ns; --seq) summary.last_time_ns = TimeAt(store, heap, seq - 1);
+}
+
+std::string ReasonOf(const Heap& heap, const HeapSummary& summary) {
+  switch (heap.lower_bound) {
+    case LowerBoundReason::kExact: return "";
+    case LowerBoundReason::kNoEvents:
+      return "The file holds the state at one moment without a history; memory may have been higher before.";
+    case LowerBoundReason::kRingOverflow:
+      return "The oldest events were overwritten in a full buffer; memory may have been higher before the first one that is left.";
+    case LowerBoundReason::kTruncated:
+      return "The file is cut off; memory may have been higher after the last event that could be read.";
+    case LowerBoundReason::kLateStart: break;
+  }
+  if (summary.preexisting_block_count == 0) {
+    return fmt::format("Recording began when {} were reserved already; memory may have been higher before.", FormatBytes(heap.reserved_begin_bytes));
+  }
+  return fmt::format("Recording began when {} blocks ({}) were live already; memory may have been higher before.", FormatCount(summary.preexisting_block_count),
+                     FormatBytes(summary.preexisting_bytes));
+}
+
+void FindOutOfMemory(const Store& store, const Heap& heap, const Curve& live, HeapSummary& summary) {
+  for (uint32_t row = heap.events.begin; row < heap.events.end; ++row) {
+    if (store.events.kind[row] != EventKind::kOutOfMemory) continue;
+    const uint32_t seq = row - heap.events.begin;
+    OutOfMemoryEvent event{seq, TimeAt(store, heap, seq), store.events.size_bytes[row], std::nullopt, live.At(Moment::AfterEvent(seq))};
+    if (store.events.addr[row] != kUnknownBytes) event.device_free_bytes = store.events.addr[row];
+    summary.out_of_memory.push_back(event);
+  }
+}
+
+void DescribeEnd(const Store& store, const Heap& heap, const Curve& live, HeapSummary& summary) {
+  summary.end_live_bytes = live.At(Moment::End(heap));
+  summary.idle = FindIdle(store, heap);
+  if (!summary.idle) return;
+  summary.end_block_bytes = summary.idle->block_bytes;
+  summary.end_pending_bytes = summary.idle->pending_bytes;
+  summary.end_reserved_bytes = summary.idle->reserved_bytes;
+}
+
+Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const SummaryOptions& options) {
+  HeapSummary summary;
+  summary.heap = &heap;
+  CountEvents(store, heap, summary);
+  const Curve live = BuildCurve(store, heap, Measure::kRequested);
+  const Peak peak = FindPeak(live);
+  summary.live_peak = PointAt(store, heap, peak);
+  summary.is_lower_bound = heap.lower_bound != LowerBoundReason::kExact;
+  summary.lower_bound_reason = ReasonOf(heap, summary);
+  if (options.curve_column_count > 0) summary.live_columns = Reduce(live, options.curve_column_count);
+  MEMSTRATA_ASSIGN_OR_RETURN(summary.holders_at, ParseMoment(options.at, store, heap, peak));
+  summary.holders_bytes = live.At(summary.holders_at);
+  summary.holders = FindHolders(store, heap, summary.holders_at, options.by, options.top_count);
+  FindOutOfMemory(store, heap, live, summary);
+  DescribeEnd(store, heap, live, summary);
+  if (heap.capabilities.has_block_bytes) summary.block_peak = PointAt(store, heap, FindPeak(BuildCurve(store, heap, Measure::kBlock)));
+  if (heap.capabilities.has_segments) {
+    const Curve reserved = BuildCurve(store, heap, Measure::kReserved);
+    summary.reserved_peak = PointAt(store, heap, FindPeak(reserved));
+    if (options.curve_column_count > 0) summary.reserved_columns = Reduce(reserved, options.curve_column_count);
+  }
+  return summary;
+}
+
+// Nanoseconds in "1.5s", "250ms" …; nothing when it is no time.
+std::optional<double> ParseDuration(std::string_view text) {
+  double number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem != std::errc{}) return std::nullopt;
+  const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
+  if (unit == "s") return number * 1e9;
+  if (unit == "ms") return number * 1e6;
+  if (unit == "us") return number * 1e3;
+  if (unit == "ns") return number;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Moment> ParseMoment(std::string_view text, const Store& store, const Heap& heap, const Peak& peak) {
+  if (text == "peak") return peak.moment;
+  if (text == "end") return Moment::End(heap);
+  uint32_t seq = 0;
+  const char* end = text.data() + text.size();
+  if (const auto [at, problem] = std::from_chars(text.data(), end, seq); problem == std::errc{} && at == end) {
+    if (seq < heap.events.size()) return Moment::AfterEvent(seq);
+    return Fail(ErrorCode::kInvalidArgument, fmt::format("Heap {} has {} events; there is no event {}.", heap.id, heap.events.size(), seq));
+  }
+  const std::optional<double> duration_ns = ParseDuration(text);
+  if (!duration_ns) {
+    return Fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is no moment; give peak, end, the number of an event, or a time after the first event such as 1.5s or 250ms.", text));
+  }
+  if (!heap.capabilities.has_time) return Fail(ErrorCode::kInvalidArgument, fmt::format("Heap {} has no times; name the moment by the number of an event.", heap.id));
+  uint32_t count = 0;
+  int64_t first_ns = kNoTime;
+  for (uint32_t at_seq = 0; at_seq < heap.events.size(); ++at_seq) {
+    const int64_t time_ns = store.EventTime(heap, at_seq);
+    if (time_ns == kNoTime) continue;
+    if (first_ns == kNoTime) first_ns = time_ns;
+    if (static_cast<double>(time_ns - first_ns) <= *duration_ns) count = at_seq + 1;
+  }
+  return Moment{count};
+}
+
+Result<SummaryAnswer> Summarize(const Store& store, const SummaryOptions& options) {
+  SummaryAnswer answer{&store, options, {}};
+  std::string known;
+  for (const Heap& heap : store.heaps) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", heap.id);
+    if (!options.heap.empty() && heap.id != options.heap) continue;
+    MEMSTRATA_ASSIGN_OR_RETURN(HeapSummary summary, SummarizeHeap(store, heap, options));
+    answer.heaps.push_back(std::move(summary));
+  }
+  if (answer.heaps.empty() && !options.heap.empty()) {
+    return Fail(ErrorCode::kInvalidArgument, known.empty() ? fmt::format("There is no heap \"{}\": the file holds none.", options.heap)
+                                                           : fmt::format("There is no heap \"{}\"; the file holds: {}.", options.heap, known));
+  }
+  return answer;
+}
+
+}  // namespace memstrata

@@ -1,0 +1,69 @@
+#include "report/json/common_json.h"
+
+namespace memstrata {
+
+void WriteSources(JsonWriter& json, const Store& store) {
+  json.Key("sources");
+  json.StartArray();
+  for (const Source& source : store.sources) {
+    json.StartObject();
+    json.Field("file", std::string_view(source.file));
+    json.Field("format", std::string_view(source.format));
+    json.Field("size_bytes", source.size_bytes);
+    json.Field("truncated", source.truncated);
+    json.Key("metadata");
+    json.StartObject();
+    for (const auto& [key, value] : source.metadata) json.Field(IsValidUtf8(key) ? key : ReplaceInvalidUtf8(key), std::string_view(value));
+    json.EndObject();
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteMissing(JsonWriter& json, const Store& store) {
+  json.Key("missing");
+  json.StartArray();
+  for (const Missing& missing : store.missing) {
+    json.StartObject();
+    json.Field("what", std::string_view(missing.what));
+    json.Field("why", std::string_view(missing.why));
+    json.Field("how_to_get", std::string_view(missing.how_to_get));
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteDiagnostics(JsonWriter& json, const Store& store) {
+  json.Key("diagnostics");
+  json.StartArray();
+  for (const Diagnostic& diagnostic : store.diagnostics) {
+    json.StartObject();
+    json.Field("severity", kSeverityNames[static_cast<size_t>(diagnostic.severity)]);
+    json.Field("code", std::string_view(diagnostic.code));
+    json.Field("count", diagnostic.count);
+    json.Key("first_offset");
+    if (diagnostic.first_offset == kUnknownBytes) {
+      json.Null();
+    } else {
+      json.Value(diagnostic.first_offset);
+    }
+    json.Field("text", std::string_view(diagnostic.text));
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteFrames(JsonWriter& json, const Store& store, const std::vector<FrameId>& frames) {
+  const FrameTable& table = store.stacks.frames();
+  json.StartArray();
+  for (const FrameId frame : frames) {
+    json.StartObject();
+    json.Field("function", store.String(table.function[frame.value]));
+    json.Field("file", store.String(table.file[frame.value]));
+    json.Field("line", table.line[frame.value]);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+}  // namespace memstrata

@@ -1,0 +1,17 @@
+#pragma once
+// Parts that the JSON of every verb has.
+
+#include <vector>
+
+#include "base/json_writer.h"
+#include "model/store/store.h"
+
+namespace memstrata {
+
+void WriteSources(JsonWriter& json, const Store& store);
+void WriteMissing(JsonWriter& json, const Store& store);
+void WriteDiagnostics(JsonWriter& json, const Store& store);
+/// The array under "stack": innermost frame first.
+void WriteFrames(JsonWriter& json, const Store& store, const std::vector<FrameId>& frames);
+
+}  // namespace memstrata
