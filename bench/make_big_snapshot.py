@@ -2,10 +2,10 @@
 
     python3 -m bench.make_big_snapshot OUTPUT --events 3300000
 
-The allocator model runs a small transformer until a training step repeats itself exactly; that step is then written as often as needed,
-at later times. As in a recording with context='all', every allocation has a list of frames of its own and every free another one, shared by
-its two events; frames and strings are memoised, as CPython's pickle module does it (protocol 4, frames of 64 KiB, batches of 1000).
-The result is the same for the same --events.
+The allocator model runs a small transformer until a training step repeats itself exactly; that step is then written as
+often as needed, at later times. As in a recording with context='all', every allocation has a list of frames of its own
+and every free another one, shared by its two events; frames and strings are memoised, as CPython's pickle module does
+it (protocol 4, frames of 64 KiB, batches of 1000). The result is the same for the same --events.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from __future__ import annotations
 import argparse
 import json
 import struct
-from typing import BinaryIO, Iterator
+from collections.abc import Iterator
+from typing import BinaryIO
 
 from tests.makers import snapshot_schema
 from tests.makers.training_program import Batch, TrainingRun
 from tests.makers.transformer_model import Shape
+from tests.plain_data import Json
 
 ERA = "2.7"
 BATCH_ITEM_COUNT = 1000
@@ -25,11 +27,10 @@ FRAME_BYTES = 64 << 10
 WARM_UP_STEP_COUNT = 6
 MODEL = Shape(hidden=1024, feed_forward=2816, head_count=16, layer_count=12, vocabulary=32000)
 
-Json = dict[str, object]
-
 
 class StreamingPickler:
-    """Emits the opcodes that CPython would, one value at a time; objects given to `save` must outlive it, for they are known by identity."""
+    """Emits the opcodes that CPython would, one value at a time; objects given to `save` must outlive it, for they are
+    known by identity."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -72,7 +73,7 @@ class StreamingPickler:
             self.memoize(key)
             self._save_dict_items(value)
         elif isinstance(value, list):
-            self.save_list((self.save(item) for item in value), len(value), key)
+            self.save_list(map(self.save, value), len(value), key)
         elif isinstance(value, tuple):
             assert len(value) == 2, "a snapshot has pairs only"
             self.save(value[0])
@@ -112,7 +113,9 @@ def get_opcode(index: int) -> bytes:
 
 def string_opcode(value: str) -> bytes:
     encoded = value.encode()
-    return (b"\x8c" + struct.pack("<B", len(encoded)) if len(encoded) < 256 else b"X" + struct.pack("<I", len(encoded))) + encoded
+    return (
+        b"\x8c" + struct.pack("<B", len(encoded)) if len(encoded) < 256 else b"X" + struct.pack("<I", len(encoded))
+    ) + encoded
 
 
 def scalar_opcode(value: object) -> bytes:
@@ -142,7 +145,7 @@ class StepWriter:
             tail = self._known("compile_context") + self._known(event["compile_context"]) + self._known("frames")
             # The two events of a free share one list: the second one refers to it.
             own_stack = None if event["action"] == "free_completed" else self._stack(event["frames"])
-            self._templates.append((b"(" + head + self._known("time_us"), int(event["time_us"]), tail, own_stack))  # type: ignore
+            self._templates.append((b"(" + head + self._known("time_us"), int(event["time_us"]), tail, own_stack))
 
     def _known(self, value: object) -> bytes:
         return self._pickler.get(value) if isinstance(value, str) else scalar_opcode(value)
@@ -180,13 +183,15 @@ def write_big_snapshot(file: BinaryIO, event_count: int) -> int:
     trace: list[Json] = value["device_traces"][0]
     first, begin, end = step_begins(trace)[-3:]
     step = trace[begin:end]
-    assert [_without_time(event) for event in trace[first:begin]] == [_without_time(event) for event in step], "the steps still differ"
-    duration_us = int(trace[end]["time_us"]) - int(trace[begin]["time_us"])  # type: ignore[call-overload]
+    assert [_without_time(event) for event in trace[first:begin]] == [_without_time(event) for event in step], (
+        "the steps still differ"
+    )
+    duration_us = int(trace[end]["time_us"]) - int(trace[begin]["time_us"])
     repeat_count = max(1, -(-(event_count - len(trace) + len(step)) // len(step)))
     total_count = len(trace) + (repeat_count - 1) * len(step)
 
     pickler = StreamingPickler(file)
-    tail = [{**event, "time_us": int(event["time_us"]) + (repeat_count - 1) * duration_us} for event in trace[end:]]  # type: ignore
+    tail = [{**event, "time_us": int(event["time_us"]) + (repeat_count - 1) * duration_us} for event in trace[end:]]
 
     def events() -> Iterator[None]:
         yield from map(pickler.save, trace[:end])
@@ -210,17 +215,22 @@ def write_big_snapshot(file: BinaryIO, event_count: int) -> int:
 
 
 def _one_list(pickler: StreamingPickler, writes: Iterator[None], item_count: int) -> Iterator[None]:
-    yield pickler.save_list(writes, item_count)
+    pickler.save_list(writes, item_count)
+    yield
 
 
 def step_begins(trace: list[Json]) -> list[int]:
     """The events where a training step begins: the first allocation of its inputs."""
-    inputs = [index for index, event in enumerate(trace) if event["action"] == "alloc" and _filename(event) == "/workspace/data.py"]
+    inputs = [
+        index
+        for index, event in enumerate(trace)
+        if event["action"] == "alloc" and _filename(event) == "/workspace/data.py"
+    ]
     return inputs[::2]
 
 
 def _filename(event: Json) -> object:
-    frames: list[Json] = event.get("frames") or []  # type: ignore[assignment]
+    frames: list[Json] = event.get("frames") or []
     return frames[0]["filename"] if frames else None
 
 

@@ -2,7 +2,8 @@
 
     python3 measured_run.py USAGE_FILE TIMEOUT_SECONDS COMMAND...
 
-A process of its own, and a small one: Linux counts the memory of the process that starts a command towards the command's peak.
+A process of its own, and a small one: Linux counts the memory of the process that starts a command towards the
+command's peak.
 """
 
 from __future__ import annotations
@@ -37,8 +38,16 @@ def main() -> None:
     signal.setitimer(signal.ITIMER_REAL, timeout_s)
     _, status, usage = os.wait4(child, 0)
     with open(usage_file, "w", encoding="utf-8") as file:
-        json.dump({"status": os.waitstatus_to_exitcode(status), "timed_out": timed_out, "wall_s": time.monotonic() - begin_s,
-                   "cpu_s": usage.ru_utime + usage.ru_stime, "peak_bytes": usage.ru_maxrss * 1024}, file)
+        json.dump(
+            {
+                "status": os.waitstatus_to_exitcode(status),
+                "timed_out": timed_out,
+                "wall_s": time.monotonic() - begin_s,
+                "cpu_s": usage.ru_utime + usage.ru_stime,
+                "peak_bytes": usage.ru_maxrss * 1024,
+            },
+            file,
+        )
 
 
 if __name__ == "__main__":

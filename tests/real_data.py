@@ -23,4 +23,8 @@ def load_data_only(path: Path) -> object:
 
 def real_snapshots() -> list[Path]:
     """Every real snapshot, or an empty list where the data are absent."""
-    return [path for folder in ("torch-snapshot", "model-case", "labelled") for path in sorted((DATA / folder).glob("*.pickle"))]
+    return [
+        path
+        for folder in ("torch-snapshot", "model-case", "labelled")
+        for path in sorted((DATA / folder).glob("*.pickle"))
+    ]

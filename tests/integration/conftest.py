@@ -12,7 +12,9 @@ DEFAULT_BINARY = Path(__file__).resolve().parents[2] / "build" / "release" / "me
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--binary", type=Path, default=DEFAULT_BINARY, help=f"the program under test (default {DEFAULT_BINARY})")
+    parser.addoption(
+        "--binary", type=Path, default=DEFAULT_BINARY, help=f"the program under test (default {DEFAULT_BINARY})"
+    )
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "json"
 MEASURED_RUN = Path(__file__).resolve().parents[1] / "measured_run.py"
@@ -44,13 +44,25 @@ class Program:
     def run(self, *arguments: str | Path, timeout_s: float = TIMEOUT_S) -> Answer:
         """Runs the program; it may neither hang nor die by a signal, whatever it is given."""
         with tempfile.NamedTemporaryFile("r", suffix=".json") as usage_file:
-            command = [sys.executable, "-I", "-S", str(MEASURED_RUN), usage_file.name, str(timeout_s), str(self.binary),
-                       *map(str, arguments)]
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+            command = [
+                sys.executable,
+                "-I",
+                "-S",
+                str(MEASURED_RUN),
+                usage_file.name,
+                str(timeout_s),
+                str(self.binary),
+                *map(str, arguments),
+            ]
+            done = subprocess.run(command, capture_output=True, check=True)
             usage = json.load(usage_file)
         assert not usage["timed_out"], f"no answer within {timeout_s} s to {arguments}"
-        assert usage["status"] >= 0, f"died by signal {-usage['status']} of {arguments}: {done.stderr.decode(errors='replace')[-2000:]}"
-        return Answer(usage["status"], done.stdout, done.stderr.decode("utf-8", "replace"), usage["cpu_s"], usage["peak_bytes"])
+        assert usage["status"] >= 0, (
+            f"died by signal {-usage['status']} of {arguments}: {done.stderr.decode(errors='replace')[-2000:]}"
+        )
+        return Answer(
+            usage["status"], done.stdout, done.stderr.decode("utf-8", "replace"), usage["cpu_s"], usage["peak_bytes"]
+        )
 
     def summary(self, path: Path, timeout_s: float = TIMEOUT_S) -> Any:
         """The summary of a readable file, valid against its schema."""

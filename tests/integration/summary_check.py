@@ -18,7 +18,9 @@ def check_summary(printed: Any, expected: dict[str, HeapFigures]) -> None:
     assert len(heaps) == len(printed["heaps"]), "two heaps have one id"
     assert set(expected) <= set(heaps), f"heaps {sorted(heaps)}, expected {sorted(expected)}"
     for heap_id in set(heaps) - set(expected):
-        assert heaps[heap_id]["event_count"] == 0 and not heaps[heap_id]["end"]["reserved_bytes"], f"{heap_id} has nothing to say"
+        assert heaps[heap_id]["event_count"] == 0 and not heaps[heap_id]["end"]["reserved_bytes"], (
+            f"{heap_id} has nothing to say"
+        )
     for heap_id, figures in expected.items():
         wrong = differences(heaps[heap_id], figures)
         assert not wrong, f"{heap_id}: figure -> (printed, expected): {wrong}"
@@ -36,7 +38,10 @@ def differences(heap: Any, figures: HeapFigures) -> dict[str, tuple[object, obje
             wrong[name] = (got, want)
     wrong.update(_fragmentation_differences(heap, figures))
     wrong.update(_holder_differences(heap, figures))
-    ooms = [(oom["seq"], oom["time_ns"], to_integer(oom["requested_bytes"]), to_integer(oom["device_free_bytes"])) for oom in heap["ooms"]]
+    ooms = [
+        (oom["seq"], oom["time_ns"], to_integer(oom["requested_bytes"]), to_integer(oom["device_free_bytes"]))
+        for oom in heap["ooms"]
+    ]
     wanted = [(oom.seq, oom.time_ns, oom.requested_bytes, oom.device_free_bytes) for oom in figures.ooms]
     if ooms != wanted:
         wrong["ooms"] = (ooms, wanted)
@@ -45,7 +50,11 @@ def differences(heap: Any, figures: HeapFigures) -> dict[str, tuple[object, obje
 
 def _unknown_without_segments(name: str, got: object, figures: HeapFigures) -> bool:
     """A file that shows no segment of the heap may leave unknown what only segments tell."""
-    return got is None and figures.end_reserved_bytes == 0 and name in ("end_block_bytes", "end_reserved_bytes", "end_pending_bytes")
+    return (
+        got is None
+        and figures.end_reserved_bytes == 0
+        and name in ("end_block_bytes", "end_reserved_bytes", "end_pending_bytes")
+    )
 
 
 def _fragmentation_differences(heap: Any, figures: HeapFigures) -> dict[str, tuple[object, object]]:
@@ -53,10 +62,16 @@ def _fragmentation_differences(heap: Any, figures: HeapFigures) -> dict[str, tup
     assert expected is not None
     if printed is None:
         return {} if expected.idle_bytes == 0 else {"fragmentation": (None, expected)}
-    stream_bytes, split_bytes = printed["by_kind"]["stream_bytes"], printed["by_kind"]["split_bytes"]
+    stream_bytes, split_bytes = (printed["by_kind"]["stream_bytes"], printed["by_kind"]["split_bytes"])
     wrong: dict[str, tuple[object, object]] = {}
-    if stream_bytes not in expected.stream_bytes_candidates or stream_bytes + split_bytes != expected.stream_or_split_bytes:
-        wrong["stream and split bytes"] = ((stream_bytes, split_bytes), (expected.stream_bytes_candidates, expected.stream_or_split_bytes))
+    if (
+        stream_bytes not in expected.stream_bytes_candidates
+        or stream_bytes + split_bytes != expected.stream_or_split_bytes
+    ):
+        wrong["stream and split bytes"] = (
+            (stream_bytes, split_bytes),
+            (expected.stream_bytes_candidates, expected.stream_or_split_bytes),
+        )
     if abs(printed["fraction"] - expected.fraction) > 1e-6:
         wrong["fraction"] = (printed["fraction"], expected.fraction)
     return wrong
@@ -88,5 +103,7 @@ def check_own_sums(heap: Any) -> None:
     assert heap["oom_count"] == len(heap["ooms"])
     assert to_integer(heap["peak"]["live"]["bytes"]) >= to_integer(heap["end"]["live_bytes"])
     if heap["fragmentation"] is not None:
-        assert sum(map(to_integer, heap["fragmentation"]["by_kind"].values())) == to_integer(heap["fragmentation"]["idle_bytes"])
+        assert sum(map(to_integer, heap["fragmentation"]["by_kind"].values())) == to_integer(
+            heap["fragmentation"]["idle_bytes"]
+        )
     assert heap["peak"]["is_lower_bound"] == (heap["peak"]["lower_bound_reason"] is not None)

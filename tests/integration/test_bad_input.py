@@ -1,4 +1,5 @@
-"""Inputs that are not files with a snapshot in them, and damaged copies of the sample: bounded time and memory, one sentence, exit status 1."""
+"""Inputs that are not files with a snapshot in them, and damaged copies of the sample: bounded time and memory, one
+sentence, exit status 1."""
 
 from __future__ import annotations
 
@@ -93,12 +94,12 @@ def test_damaged_bytes(program: Program, tmp_path: Path, encoding: str, seed: in
         if how == 0:
             data[position] = generator.randrange(256)
         elif how == 1:
-            del data[position:position + generator.randrange(1, 40)]
+            del data[position : position + generator.randrange(1, 40)]
         elif how == 2:
             data[position:position] = generator.randbytes(generator.randrange(1, 9))
         else:
             start = generator.randrange(len(data))
-            data[position:position] = data[start:start + generator.randrange(1, 200)]
+            data[position:position] = data[start : start + generator.randrange(1, 200)]
     path = tmp_path / "damaged"
     path.write_bytes(bytes(data))
     answer = program.run("summary", "--json", path)

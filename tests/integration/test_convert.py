@@ -1,4 +1,5 @@
-"""`memstrata convert --to csv`: the tables say the same as the snapshot's own events and the slow reader's live curve."""
+"""`memstrata convert --to csv`: the tables say the same as the snapshot's own events and the slow reader's live
+curve."""
 
 from __future__ import annotations
 
@@ -11,13 +12,36 @@ from tests.makers import make_sample, pickle_writer
 from tests.makers.random_programs import random_program, random_trace
 from tests.oracle import snapshot_file, summary_oracle
 from tests.oracle.summary_oracle import integer
+from tests.plain_data import Json
 
 from .program import Program
 
 EVENT_COLUMNS = {"row", "heap", "seq", "time_ns", "kind", "addr", "size_bytes", "phase", "step"}
-ALLOCATION_COLUMNS = {"heap", "addr", "alloc_seq", "free_requested_seq", "free_seq", "size_bytes", "block_bytes", "category", "phase",
-                      "step", "stack_id", "preexisting"}
-KINDS = {"alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "oom", "snapshot"}
+ALLOCATION_COLUMNS = {
+    "heap",
+    "addr",
+    "alloc_seq",
+    "free_requested_seq",
+    "free_seq",
+    "size_bytes",
+    "block_bytes",
+    "category",
+    "phase",
+    "step",
+    "stack_id",
+    "preexisting",
+}
+KINDS = {
+    "alloc",
+    "free_requested",
+    "free_completed",
+    "segment_alloc",
+    "segment_free",
+    "segment_map",
+    "segment_unmap",
+    "oom",
+    "snapshot",
+}
 
 
 def number(cell: str) -> int | None:
@@ -28,7 +52,7 @@ def live_curve(rows: list[dict[str, str]], event_count: int) -> list[int]:
     """Live bytes after each event, from lifetimes alone."""
     changes = [0] * (event_count + 1)
     for row in rows:
-        begin_seq, end_seq, size_bytes = number(row["alloc_seq"]), number(row["free_seq"]), number(row["size_bytes"])
+        begin_seq, end_seq, size_bytes = (number(row["alloc_seq"]), number(row["free_seq"]), number(row["size_bytes"]))
         assert size_bytes is not None
         assert (row["preexisting"] in ("1", "true")) == (begin_seq is None), row
         changes[0 if begin_seq is None else begin_seq + 1] += size_bytes
@@ -55,7 +79,7 @@ def check_tables(program: Program, path: Path, snapshot: Any) -> None:
         assert live_curve(own_allocations, figures.event_count) == figures.live_curve
 
 
-def check_events(rows: list[dict[str, str]], trace: list[dict[str, object]]) -> None:
+def check_events(rows: list[dict[str, str]], trace: list[Json]) -> None:
     for row, event in zip(rows, trace):
         if event["action"] in KINDS:
             assert row["kind"] == event["action"]

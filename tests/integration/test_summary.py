@@ -1,4 +1,5 @@
-"""`memstrata summary --json` against the slow reader, on snapshots of every era, encoding and container, and on random ones."""
+"""`memstrata summary --json` against the slow reader, on snapshots of every era, encoding and container, and on random
+ones."""
 
 from __future__ import annotations
 
@@ -17,6 +18,14 @@ from .summary_check import check_summary
 
 SMALL_MODEL = Shape(hidden=256, feed_forward=512, head_count=4, layer_count=2, vocabulary=1000)
 
+# PyTorch's own pages hold pickles only.
+ENCODED = [
+    (encoding, container)
+    for encoding in pickle_writer.ENCODINGS
+    for container in pickle_writer.CONTAINERS
+    if (encoding, container) != ("json", "html")
+]
+
 
 @pytest.fixture(scope="module")
 def training_run() -> TrainingRun:
@@ -28,15 +37,17 @@ def training_run() -> TrainingRun:
 def check(program: Program, path: Path, snapshot: object) -> None:
     printed = program.summary(path)
     (source,) = printed["sources"]
-    assert source["format"] == "torch_snapshot" and source["size_bytes"] == path.stat().st_size and not source["truncated"]
+    assert (
+        source["format"] == "torch_snapshot" and source["size_bytes"] == path.stat().st_size and not source["truncated"]
+    )
     check_summary(printed, summary_oracle.heaps(snapshot))
 
 
-@pytest.mark.parametrize("container", pickle_writer.CONTAINERS)
-@pytest.mark.parametrize("encoding", pickle_writer.ENCODINGS)
+@pytest.mark.parametrize(("encoding", "container"), ENCODED)
 @pytest.mark.parametrize("era", ("1.12", "2.7", "2.16"))
-def test_every_container_and_encoding(program: Program, training_run: TrainingRun, tmp_path: Path, era: str, encoding: str,
-                                      container: str) -> None:
+def test_every_container_and_encoding(
+    program: Program, training_run: TrainingRun, tmp_path: Path, era: str, encoding: str, container: str
+) -> None:
     value = snapshot_schema.snapshot(era, [training_run.device], training_run.annotations)
     data = pickle_writer.dumps(value, encoding, container)
     if data is None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import bisect
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Iterator, Optional
+from typing import Optional
+
+from tests.plain_data import Json
 
 from . import allocator_sizes as sizes
 
-Frames = list[dict[str, object]]
+Frames = list[Json]
 PoolId = tuple[int, int]
 
 DEFAULT_POOL: PoolId = (0, 0)
@@ -24,18 +27,18 @@ class Block:
     address: int
     size_bytes: int
     stream: int
-    pool: "Pool"
+    pool: Pool
     allocated: bool = False
     mapped: bool = True
     expandable: bool = False
     requested_bytes: int = 0
     frames: Frames = field(default_factory=lambda: NO_FRAMES)
     segment_frames: Frames = field(default_factory=lambda: NO_FRAMES)
-    history: list[dict[str, object]] = field(default_factory=list)
+    history: list[Json] = field(default_factory=list)
     stream_uses: list[int] = field(default_factory=list)
     outstanding_event_count: int = 0
-    previous: Optional["Block"] = None
-    next: Optional["Block"] = None
+    previous: Optional[Block] = None
+    next: Optional[Block] = None
 
     @property
     def end(self) -> int:
@@ -50,10 +53,17 @@ class Block:
     def idle(self) -> bool:
         return self.mapped and not self.allocated and not self.pending
 
-    def split(self, size_bytes: int) -> "Block":
+    def split(self, size_bytes: int) -> Block:
         """Cuts this block to `size_bytes` and returns the rest, linked behind it and not yet in any pool."""
-        rest = Block(self.address + size_bytes, self.size_bytes - size_bytes, self.stream, self.pool,
-                     expandable=self.expandable, mapped=self.mapped, segment_frames=self.segment_frames)
+        rest = Block(
+            self.address + size_bytes,
+            self.size_bytes - size_bytes,
+            self.stream,
+            self.pool,
+            expandable=self.expandable,
+            mapped=self.mapped,
+            segment_frames=self.segment_frames,
+        )
         rest.previous, rest.next = self, self.next
         if self.next is not None:
             self.next.previous = rest

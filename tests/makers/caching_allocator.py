@@ -1,8 +1,9 @@
 """A model of PyTorch's CUDA caching allocator for one device.
 
-It follows docs/formats/torch_snapshot.md, "The allocator": rounding, small and large pools, best fit, split rules, streams, pending
-frees, private pools, empty_cache, one flush before an out-of-memory error, and expandable segments (the mix-in of
-expandable_segments.py). Not modelled: garbage collection by threshold, free-memory callbacks and several threads.
+It follows the rules of PyTorch's c10/cuda/CUDACachingAllocator.cpp: rounding, small and large pools, best fit,
+splitting, streams, pending frees, private pools, empty_cache, one flush before an out-of-memory error, and expandable
+segments (the mix-in of expandable_segments.py). Not modelled: garbage collection by threshold, free-memory callbacks,
+several threads.
 
     device = CachingAllocator(0, capacity_bytes=80 << 30, clock=Clock())
     address = device.malloc(1 << 20)
@@ -22,7 +23,7 @@ from .trace_recorder import Clock, Recorder
 DRIVER_BASE_ADDRESS = 0x7F20_0000_0000
 
 
-class OutOfMemory(Exception):
+class OutOfMemoryError(Exception):
     """The allocator found no room, even after it had released every cached block."""
 
     def __init__(self, requested_bytes: int, device_free_bytes: int) -> None:
@@ -32,11 +33,22 @@ class OutOfMemory(Exception):
 
 
 class CachingAllocator(ExpandableSegments):
-    """One device's allocator. `outside_bytes` is what other users of the device hold, so that the driver has less to give."""
+    """One device's allocator. `outside_bytes` is what other users of the device hold, so that the driver has less to
+    give."""
 
-    def __init__(self, device: int, capacity_bytes: int, clock: Clock, outside_bytes: int = 0, max_entry_count: Optional[int] = None,
-                 context: str = "all", expandable: bool = False, max_split_bytes: int = sizes.UNLIMITED_BYTES,
-                 power_of_two_divisions: int = 0, driver: Optional[DriverAddresses] = None) -> None:
+    def __init__(
+        self,
+        device: int,
+        capacity_bytes: int,
+        clock: Clock,
+        outside_bytes: int = 0,
+        max_entry_count: Optional[int] = None,
+        context: str = "all",
+        expandable: bool = False,
+        max_split_bytes: int = sizes.UNLIMITED_BYTES,
+        power_of_two_divisions: int = 0,
+        driver: Optional[DriverAddresses] = None,
+    ) -> None:
         super().__init__()
         self.device = device
         self.capacity_bytes = capacity_bytes
@@ -59,14 +71,18 @@ class CachingAllocator(ExpandableSegments):
     # Requests of the program.
 
     def malloc(self, request_bytes: int, stream: int = 0, frames: Optional[Frames] = None) -> int:
-        """Allocates and returns the address; raises OutOfMemory, after recording it, when nothing helps."""
+        """Allocates and returns the address; raises OutOfMemoryError, after recording it, when nothing helps."""
         self._complete_finished_frees()
         size_bytes = sizes.block_size_bytes(request_bytes, self.power_of_two_divisions)
         pool = self._pool(self._active_pools[-1] if self._active_pools else DEFAULT_POOL, sizes.is_small(size_bytes))
         block = self._find_free_block(pool, stream, size_bytes)
         if block is None:
             block = self._new_segment(pool, stream, size_bytes, frames)
-        if block is None and self.max_split_bytes != sizes.UNLIMITED_BYTES and self._release_oversize_blocks(stream, size_bytes):
+        if (
+            block is None
+            and self.max_split_bytes != sizes.UNLIMITED_BYTES
+            and self._release_oversize_blocks(stream, size_bytes)
+        ):
             block = self._new_segment(pool, stream, size_bytes, frames)
         if block is None:
             self.empty_cache()
@@ -74,7 +90,7 @@ class CachingAllocator(ExpandableSegments):
             block = self._new_segment(pool, stream, size_bytes, frames)
         if block is None:
             self.recorder.add("oom", self.device_free_bytes, size_bytes, stream, frames, pool.pool_id)
-            raise OutOfMemory(size_bytes, self.device_free_bytes)
+            raise OutOfMemoryError(size_bytes, self.device_free_bytes)
         return self._hand_out(block, request_bytes, size_bytes, frames)
 
     def free(self, address: int, frames: Optional[Frames] = None) -> None:
@@ -83,7 +99,9 @@ class CachingAllocator(ExpandableSegments):
         block.allocated = False
         if frames is None and self.recorder.context == "alloc":
             frames = block.frames
-        self.recorder.add("free_requested", block.address, block.requested_bytes, block.stream, frames, block.pool.pool_id)
+        self.recorder.add(
+            "free_requested", block.address, block.requested_bytes, block.stream, frames, block.pool.pool_id
+        )
         for other in block.stream_uses:
             block.outstanding_event_count += 1
             self._stream_events.setdefault(other, deque()).append(block)
@@ -174,7 +192,9 @@ class CachingAllocator(ExpandableSegments):
         segment_bytes = sizes.segment_size_bytes(size_bytes)
         if segment_bytes > self.device_free_bytes:
             return None
-        block = Block(self._driver.reserve(segment_bytes), segment_bytes, stream, pool, segment_frames=frames or NO_FRAMES)
+        block = Block(
+            self._driver.reserve(segment_bytes), segment_bytes, stream, pool, segment_frames=frames or NO_FRAMES
+        )
         self._first_blocks[block.address] = block
         self.reserved_bytes += segment_bytes
         self.recorder.add("segment_alloc", block.address, segment_bytes, stream, frames, pool.pool_id)
@@ -213,7 +233,9 @@ class CachingAllocator(ExpandableSegments):
                     self._complete_free(block, block.frames if self.recorder.context == "alloc" else None)
 
     def _complete_free(self, block: Block, frames: Optional[Frames]) -> None:
-        self.recorder.add("free_completed", block.address, block.requested_bytes, block.stream, frames, block.pool.pool_id)
+        self.recorder.add(
+            "free_completed", block.address, block.requested_bytes, block.stream, frames, block.pool.pool_id
+        )
         block.frames = NO_FRAMES
         self._merge_with_idle_neighbours(block)
         block.pool.insert(block)
@@ -231,8 +253,14 @@ class CachingAllocator(ExpandableSegments):
     # Return to the driver.
 
     def _release_segment(self, block: Block) -> None:
-        self.recorder.add("segment_free", block.address, block.size_bytes, block.stream, block.segment_frames or None,
-                          block.pool.pool_id)
+        self.recorder.add(
+            "segment_free",
+            block.address,
+            block.size_bytes,
+            block.stream,
+            block.segment_frames or None,
+            block.pool.pool_id,
+        )
         block.pool.remove(block)
         del self._first_blocks[block.address]
         self.reserved_bytes -= block.size_bytes
@@ -242,7 +270,11 @@ class CachingAllocator(ExpandableSegments):
         """Releases the smallest sufficient oversize block of the stream, or the largest ones until enough is free."""
         wanted = max(size_bytes, self.max_split_bytes)
         pool = self._pool(DEFAULT_POOL, small=False)
-        whole = [block for block in pool.candidates(stream, self.max_split_bytes) if block.previous is None and block.next is None]
+        whole = [
+            block
+            for block in pool.candidates(stream, self.max_split_bytes)
+            if block.previous is None and block.next is None
+        ]
         sufficient = [block for block in whole if block.size_bytes >= wanted]
         released_bytes = 0
         for block in sufficient[:1] or reversed(whole):

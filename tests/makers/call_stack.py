@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Iterator
+
+from tests.plain_data import Json
 
 from .blocks import NO_FRAMES, Frames
 
@@ -14,8 +16,8 @@ class CallStack:
     """Equal stacks are one list object and equal frames one dict, so that a pickle writes each of them once."""
 
     def __init__(self) -> None:
-        self._frames: list[dict[str, object]] = []
-        self._known_frames: dict[tuple[str, str, int], dict[str, object]] = {}
+        self._frames: list[Json] = []
+        self._known_frames: dict[tuple[str, str, int], Json] = {}
         self._known_stacks: dict[tuple[int, ...], Frames] = {}
 
     @contextmanager
@@ -32,7 +34,11 @@ class CallStack:
     def module_call(self, filename: str, name: str, line: int) -> Iterator[None]:
         """A call of an nn.Module, with the two frames of torch that every such call passes through."""
         module = PYTHON_ROOT + "torch/nn/modules/module.py"
-        with self.call(module, "_wrapped_call_impl", 1775), self.call(module, "_call_impl", 1786), self.call(filename, name, line):
+        with (
+            self.call(module, "_wrapped_call_impl", 1775),
+            self.call(module, "_call_impl", 1786),
+            self.call(filename, name, line),
+        ):
             yield
 
     @contextmanager

@@ -1,8 +1,10 @@
-"""Expandable segments of the caching allocator model: one large address range per stream and pool, mapped page by page."""
+"""Expandable segments of the caching allocator model: one large address range per stream and pool, mapped page by
+page."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Optional, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Optional
 
 from . import allocator_sizes as sizes
 from .blocks import NO_FRAMES, Block, Frames, Pool
@@ -17,8 +19,8 @@ class ExpandableSegments:
 
     capacity_bytes: int
     reserved_bytes: int
-    recorder: "Recorder"
-    _driver: "DriverAddresses"
+    recorder: Recorder
+    _driver: DriverAddresses
     _first_blocks: dict[int, Block]
 
     @property
@@ -49,7 +51,9 @@ class ExpandableSegments:
             return None
         while block.size_bytes < size_bytes:
             behind = block.next
-            assert behind is not None and not behind.mapped  # idle neighbours are merged, so only unmapped space follows
+            assert (
+                behind is not None and not behind.mapped
+            )  # idle neighbours are merged, so only unmapped space follows
             if not self._map(behind, size_bytes - block.size_bytes, frames):
                 return None
             block = behind
@@ -80,9 +84,12 @@ class ExpandableSegments:
         return block
 
     def _map(self, block: Block, wanted_bytes: int, frames: Optional[Frames]) -> bool:
-        """Maps the first pages of an unmapped block and puts the result, merged with idle neighbours, in the free list."""
+        """Maps the first pages of an unmapped block and puts the result, merged with idle neighbours, in the free
+        list."""
         pool = block.pool
-        mapped_bytes = min(sizes.round_up(min(wanted_bytes, block.size_bytes), sizes.page_size_bytes(pool.small)), block.size_bytes)
+        mapped_bytes = min(
+            sizes.round_up(min(wanted_bytes, block.size_bytes), sizes.page_size_bytes(pool.small)), block.size_bytes
+        )
         if mapped_bytes > self.device_free_bytes:
             return False
         pool.unmapped.remove(block)
@@ -113,7 +120,9 @@ class ExpandableSegments:
             pool.insert(block.split(end - block.address))
         block.mapped = False
         self.reserved_bytes -= block.size_bytes
-        self.recorder.add("segment_unmap", block.address, block.size_bytes, block.stream, block.segment_frames or None, pool.pool_id)
+        self.recorder.add(
+            "segment_unmap", block.address, block.size_bytes, block.stream, block.segment_frames or None, pool.pool_id
+        )
         self._merge_unmapped(block)
         pool.unmapped.append(block)
         if block.previous is None and block.next is None:

@@ -1,8 +1,10 @@
-"""Writes one small file for each edge case of a PyTorch snapshot, with a sidecar that says what a correct reader must answer.
+"""Writes one small file for each edge case of a PyTorch snapshot, with a sidecar that says what a correct reader must
+answer.
 
     python3 -m tests.makers.make_edge_cases OUTDIR
 
-NAME is the snapshot; NAME.expect.json is the sidecar; edge_case.py describes its fields. The names begin with the edge case's number.
+NAME is the snapshot; NAME.expect.json is the sidecar; edge_case.py describes its fields. The names begin with the edge
+case's number.
 """
 
 from __future__ import annotations
@@ -11,11 +13,11 @@ import json
 import sys
 from pathlib import Path
 
-from . import edge_cases_encoding, edge_cases_hostile, edge_cases_structure, edge_cases_trace
+from . import edge_cases_encoding, edge_cases_frees, edge_cases_hostile, edge_cases_structure, edge_cases_trace
 from .edge_case import EdgeCase
 
 # The one list of the files that hold edge cases.
-SOURCES = (edge_cases_encoding, edge_cases_hostile, edge_cases_structure, edge_cases_trace)
+SOURCES = (edge_cases_encoding, edge_cases_frees, edge_cases_hostile, edge_cases_structure, edge_cases_trace)
 
 
 def all_cases() -> list[EdgeCase]:

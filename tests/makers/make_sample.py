@@ -1,4 +1,5 @@
-"""Makes tests/sample/training_oom.pickle, the snapshot that the repository carries for the demo, the documents and the golden tests.
+"""Makes tests/sample/training_oom.pickle, the snapshot that the repository carries for the demo, the documents and the
+golden tests.
 
     python3 -m tests.makers.make_sample [OUTPUT]
 

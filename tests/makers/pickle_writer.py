@@ -17,8 +17,13 @@ from . import torchscript_pickler
 # A fixed time stamp, so that the same snapshot always gives the same bytes.
 _ZIP_TIME = (2025, 1, 1, 0, 0, 0)
 
+
+def _python_pickle(protocol: int) -> Callable[[object], bytes]:
+    return lambda value: pickle.dumps(value, protocol=protocol)
+
+
 ENCODINGS: dict[str, Callable[[object], bytes]] = {
-    **{f"protocol{number}": (lambda value, number=number: pickle.dumps(value, protocol=number)) for number in range(6)},
+    **{f"protocol{number}": _python_pickle(number) for number in range(6)},
     "torchscript": torchscript_pickler.dumps,
     "torchscript_type_tags": lambda value: torchscript_pickler.dumps(value, type_tags=True),
     "json": lambda value: json.dumps(value).encode(),
@@ -49,8 +54,8 @@ def html_bytes(raw: bytes) -> bytes:
     padded = raw + b"\0" * (-len(raw) % 3)
     files = json.dumps([{"name": "snapshot.pickle", "base64": base64.b64encode(padded).decode()}])
     return (
-        "<!DOCTYPE html>\n<html>\n<head><meta charset=\"utf-8\"><title>memory</title></head>\n<body>\n"
-        "<script type=\"module\">\n"
+        '<!DOCTYPE html>\n<html>\n<head><meta charset="utf-8"><title>memory</title></head>\n<body>\n'
+        '<script type="module">\n'
         f"const files = {files};\n"
         "add_local_files(files, 'Active Memory Timeline');\n"
         "</script>\n</body>\n</html>\n"

@@ -1,4 +1,5 @@
-"""A model of PyTorch's pinned host allocator: every block is a driver request of its own, rounded up to a power of two."""
+"""A model of PyTorch's pinned host allocator: every block is a driver request of its own, rounded up to a power of
+two."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ class PinnedHostAllocator:
             self._next_address += size_bytes
             self.blocks.append(block)
             self.recorder.add("segment_alloc", block.address, size_bytes, 0, frames)
-        block.allocated, block.requested_bytes, block.frames = True, request_bytes, frames or NO_FRAMES
+        block.allocated, block.requested_bytes, block.frames = (True, request_bytes, frames or NO_FRAMES)
         self.recorder.add("alloc", block.address, request_bytes, 0, frames)
         return block.address
 

@@ -1,14 +1,17 @@
-"""Random programs on the allocator model, and random traces that no allocator would write. The same seed gives the same snapshot."""
+"""Random programs on the allocator model, and random traces that no allocator would write. The same seed gives the same
+snapshot."""
 
 from __future__ import annotations
 
 import random
 
+from tests.plain_data import Json
+
 from . import snapshot_schema
 from .allocator_sizes import GIB, MIB, UNLIMITED_BYTES
 from .blocks import Frames
-from .caching_allocator import CachingAllocator, OutOfMemory
-from .edge_case import Json, TraceWriter, snapshot
+from .caching_allocator import CachingAllocator, OutOfMemoryError
+from .edge_case import TraceWriter, snapshot
 from .pinned_host import PinnedHostAllocator
 from .trace_recorder import Clock
 
@@ -33,10 +36,15 @@ def random_program(seed: int) -> object:
 
 def _device(generator: random.Random, ordinal: int, clock: Clock) -> CachingAllocator:
     return CachingAllocator(
-        ordinal, generator.choice((256 * MIB, 2 * GIB, 80 * GIB)), clock, expandable=generator.random() < 0.3,
-        max_entry_count=generator.choice((None, None, 1, 100)), context=generator.choice(("all", "alloc", "state", "none")),
+        ordinal,
+        generator.choice((256 * MIB, 2 * GIB, 80 * GIB)),
+        clock,
+        expandable=generator.random() < 0.3,
+        max_entry_count=generator.choice((None, None, 1, 100)),
+        context=generator.choice(("all", "alloc", "state", "none")),
         max_split_bytes=generator.choice((UNLIMITED_BYTES, UNLIMITED_BYTES, 40 * MIB)),
-        power_of_two_divisions=generator.choice((0, 0, 4)))
+        power_of_two_divisions=generator.choice((0, 0, 4)),
+    )
 
 
 def _step(generator: random.Random, device: CachingAllocator, live: list[tuple[CachingAllocator, int]]) -> None:
@@ -46,7 +54,7 @@ def _step(generator: random.Random, device: CachingAllocator, live: list[tuple[C
         try:
             address = device.malloc(int(2 ** generator.uniform(0, 27)), generator.choice(STREAMS), _frames(generator))
             live.append((device, address))
-        except OutOfMemory:
+        except OutOfMemoryError:
             pass
     elif choice < 0.9:
         address = generator.choice(own)
@@ -68,8 +76,10 @@ def _step(generator: random.Random, device: CachingAllocator, live: list[tuple[C
 
 def _frames(generator: random.Random) -> Frames:
     depth = generator.randrange(5)
-    return [{"name": f"function{generator.randrange(4)}", "filename": f"file{level}.py", "line": generator.randrange(3)}
-            for level in range(depth)]
+    return [
+        {"name": f"function{generator.randrange(4)}", "filename": f"file{level}.py", "line": generator.randrange(3)}
+        for level in range(depth)
+    ]
 
 
 def _pinned(generator: random.Random, clock: Clock) -> PinnedHostAllocator:
@@ -84,11 +94,14 @@ def _pinned(generator: random.Random, clock: Clock) -> PinnedHostAllocator:
 
 
 def random_trace(seed: int) -> Json:
-    """Events on few addresses in any order: lost frees, double frees, allocations at live addresses, and no segments at all."""
+    """Events on few addresses in any order: lost frees, double frees, allocations at live addresses, and no segments at
+    all."""
     generator = random.Random(seed)
     trace = TraceWriter()
     for _ in range(generator.randrange(1, 300)):
-        action = generator.choice(("alloc", "alloc", "free_requested", "free_completed", "free_completed", "snapshot", "strange"))
+        action = generator.choice(
+            ("alloc", "alloc", "free_requested", "free_completed", "free_completed", "snapshot", "strange")
+        )
         trace.add(action, generator.randrange(1, 12) << 20, generator.randrange(1, 1 << 24), generator.choice(STREAMS))
         if generator.random() < 0.05:
             trace.oom(generator.randrange(1, 1 << 30), generator.randrange(1 << 20))

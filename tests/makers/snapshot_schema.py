@@ -1,18 +1,30 @@
 """What `torch.cuda.memory._snapshot()` would return, in the schema of every era.
 
-An era is named after the first PyTorch release (approximately) that writes this schema; docs/formats/torch_snapshot.md has the table.
+An era is named after the first PyTorch release, approximately, that writes its schema:
+
+    1.12  a list of segments; blocks have a history of their last users
+    2.0   a dict with traces; blocks have the requested size
+    2.1   blocks have an address and frames instead of the history; segments have frames
+    2.3   events have a time; segments say their pool and whether they are expandable; allocator settings
+    2.5   annotations
+    2.7   compile context of an event
+    2.11  user metadata and forward frames of an event
+    2.13  pool of an event; the settings say whether the ring buffer overflowed
+    2.14  pinned host memory
+    2.16  internal metadata of an event
 """
 
 from __future__ import annotations
 
-from typing import Optional, Sequence
+from collections.abc import Sequence
+from typing import Optional
+
+from tests.plain_data import Json
 
 from .blocks import Block
 from .caching_allocator import CachingAllocator
 from .pinned_host import PinnedHostAllocator
 from .trace_recorder import Event, Recorder
-
-Json = dict[str, object]
 
 ERAS = ("1.12", "2.0", "2.1", "2.3", "2.5", "2.7", "2.11", "2.13", "2.14", "2.16")
 
@@ -22,8 +34,12 @@ def is_since(era: str, release: str) -> bool:
     return ERAS.index(era) >= ERAS.index(release)
 
 
-def snapshot(era: str, devices: Sequence[CachingAllocator], annotations: Sequence[Json] = (),
-             host: Optional[PinnedHostAllocator] = None) -> object:
+def snapshot(
+    era: str,
+    devices: Sequence[CachingAllocator],
+    annotations: Sequence[Json] = (),
+    host: Optional[PinnedHostAllocator] = None,
+) -> object:
     """The snapshot of a process with these devices, ordered by ordinal."""
     segments = [segment for device in devices for segment in device_segments(device, era)]
     if not is_since(era, "2.0"):
@@ -45,8 +61,12 @@ def trace(recorder: Recorder, era: str) -> list[Json]:
 
 
 def _event(event: Event, era: str) -> Json:
-    result: Json = {"action": event.action, ("device_free" if event.action == "oom" else "addr"): event.address,
-                    "size": event.size_bytes, "stream": event.stream}
+    result: Json = {
+        "action": event.action,
+        ("device_free" if event.action == "oom" else "addr"): event.address,
+        "size": event.size_bytes,
+        "stream": event.stream,
+    }
     if is_since(era, "2.3"):
         result["time_us"] = event.time_us
     if is_since(era, "2.7"):
@@ -81,9 +101,13 @@ def _segment(device: int, run: Sequence[Block], era: str) -> Json:
     first = run[0]
     allocated = [block for block in run if block.allocated]
     active = [block for block in run if block.allocated or block.pending]
-    result: Json = {"device": device, "address": first.address, "total_size": sum(block.size_bytes for block in run),
-                    "allocated_size": sum(block.size_bytes for block in allocated),
-                    "active_size": sum(block.size_bytes for block in active)}
+    result: Json = {
+        "device": device,
+        "address": first.address,
+        "total_size": sum(block.size_bytes for block in run),
+        "allocated_size": sum(block.size_bytes for block in allocated),
+        "active_size": sum(block.size_bytes for block in active),
+    }
     if is_since(era, "2.0"):
         result["requested_size"] = sum(block.requested_bytes for block in active)
     result["stream"] = first.stream
@@ -116,12 +140,30 @@ def host_segments(host: PinnedHostAllocator) -> list[Json]:
     result: list[Json] = []
     for block in host.blocks:
         active_bytes = block.size_bytes if block.allocated else 0
-        result.append({
-            "device": 0, "address": block.address, "total_size": block.size_bytes, "allocated_size": active_bytes,
-            "active_size": active_bytes, "requested_size": block.requested_bytes if block.allocated else 0, "stream": 0,
-            "segment_type": "large", "segment_pool_id": (0, 0), "is_expandable": False, "frames": block.frames,
-            "blocks": [{"address": block.address, "size": block.size_bytes, "requested_size": block.requested_bytes,
-                        "state": "active_allocated" if block.allocated else "inactive", "frames": block.frames}]})
+        result.append(
+            {
+                "device": 0,
+                "address": block.address,
+                "total_size": block.size_bytes,
+                "allocated_size": active_bytes,
+                "active_size": active_bytes,
+                "requested_size": block.requested_bytes if block.allocated else 0,
+                "stream": 0,
+                "segment_type": "large",
+                "segment_pool_id": (0, 0),
+                "is_expandable": False,
+                "frames": block.frames,
+                "blocks": [
+                    {
+                        "address": block.address,
+                        "size": block.size_bytes,
+                        "requested_size": block.requested_bytes,
+                        "state": "active_allocated" if block.allocated else "inactive",
+                        "frames": block.frames,
+                    }
+                ],
+            }
+        )
     return result
 
 
@@ -143,6 +185,7 @@ def _settings(era: str, devices: Sequence[CachingAllocator]) -> Json:
         result["graph_capture_record_stream_reuse"] = False
     if is_since(era, "2.13"):
         result["trace_alloc_overflowed"] = [device.recorder.overflowed for device in devices]
-        result["trace_alloc_max_entries"] = [-1 if device.recorder.max_entry_count is None else device.recorder.max_entry_count
-                                             for device in devices]
+        result["trace_alloc_max_entries"] = [
+            -1 if device.recorder.max_entry_count is None else device.recorder.max_entry_count for device in devices
+        ]
     return result

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
 from tests.makers import allocator_sizes as sizes
 from tests.makers.allocator_sizes import GIB, KIB, MIB
-from tests.makers.caching_allocator import CachingAllocator, OutOfMemory
+from tests.makers.caching_allocator import CachingAllocator, OutOfMemoryError
 from tests.makers.trace_recorder import Clock
 
 
-def make_device(capacity_bytes: int = 1 * GIB, **options: object) -> CachingAllocator:
-    return CachingAllocator(0, capacity_bytes, Clock(), **options)  # type: ignore[arg-type]
+def make_device(capacity_bytes: int = 1 * GIB, **options: Any) -> CachingAllocator:
+    return CachingAllocator(0, capacity_bytes, Clock(), **options)
 
 
 def live_bytes(device: CachingAllocator) -> int:
@@ -28,15 +29,34 @@ def actions(device: CachingAllocator) -> list[tuple[str, int]]:
     return [(event.action, event.size_bytes) for event in device.recorder.events]
 
 
-@pytest.mark.parametrize(("request_bytes", "divisions", "expected"), [
-    (1, 0, 512), (511, 0, 512), (512, 0, 512), (513, 0, 1024), (1200, 4, 1536), (2100, 4, 2560), (4096, 4, 4096),
-    (5 * MIB + 1, 8, 5 * MIB + 512 * KIB)])
+@pytest.mark.parametrize(
+    ("request_bytes", "divisions", "expected"),
+    [
+        (1, 0, 512),
+        (511, 0, 512),
+        (512, 0, 512),
+        (513, 0, 1024),
+        (1200, 4, 1536),
+        (2100, 4, 2560),
+        (4096, 4, 4096),
+        (5 * MIB + 1, 8, 5 * MIB + 512 * KIB),
+    ],
+)
 def test_block_size(request_bytes: int, divisions: int, expected: int) -> None:
     assert sizes.block_size_bytes(request_bytes, divisions) == expected
 
 
-@pytest.mark.parametrize(("block_bytes", "expected"), [
-    (512, 2 * MIB), (MIB, 2 * MIB), (MIB + 512, 20 * MIB), (10 * MIB - 512, 20 * MIB), (10 * MIB, 10 * MIB), (11 * MIB, 12 * MIB)])
+@pytest.mark.parametrize(
+    ("block_bytes", "expected"),
+    [
+        (512, 2 * MIB),
+        (MIB, 2 * MIB),
+        (MIB + 512, 20 * MIB),
+        (10 * MIB - 512, 20 * MIB),
+        (10 * MIB, 10 * MIB),
+        (11 * MIB, 12 * MIB),
+    ],
+)
 def test_segment_size(block_bytes: int, expected: int) -> None:
     assert sizes.segment_size_bytes(block_bytes) == expected
 
@@ -69,7 +89,7 @@ def test_long_lived_blocks_pin_a_segment_until_memory_runs_out() -> None:
         device.malloc(12 * MIB)
     for address in temporary:
         device.free(address)
-    with pytest.raises(OutOfMemory) as error:
+    with pytest.raises(OutOfMemoryError) as error:
         device.malloc(150 * MIB)
     assert error.value.device_free_bytes == 140 * MIB
     assert (device.retry_count, device.reserved_bytes, live_bytes(device)) == (1, 600 * MIB, 132 * MIB)
@@ -95,7 +115,14 @@ def test_a_block_used_on_another_stream_waits_for_it() -> None:
     assert device.malloc(MIB) != address
     device.finish_stream_work(7)
     assert device.malloc(MIB) == address
-    assert [action for action, _ in actions(device)] == ["segment_alloc", "alloc", "free_requested", "alloc", "free_completed", "alloc"]
+    assert [action for action, _ in actions(device)] == [
+        "segment_alloc",
+        "alloc",
+        "free_requested",
+        "alloc",
+        "free_completed",
+        "alloc",
+    ]
 
 
 def test_a_private_pool_keeps_its_segments_until_released() -> None:
@@ -123,7 +150,10 @@ def test_an_expandable_segment_maps_and_unmaps_whole_pages() -> None:
     device.empty_cache()
     assert kept == first and device.reserved_bytes == 40 * MIB
     assert [event for event in actions(device) if event[0].startswith("segment")] == [
-        ("segment_map", 20 * MIB), ("segment_map", 40 * MIB), ("segment_unmap", 20 * MIB)]
+        ("segment_map", 20 * MIB),
+        ("segment_map", 40 * MIB),
+        ("segment_unmap", 20 * MIB),
+    ]
 
 
 def test_a_freed_address_comes_back_from_the_driver() -> None:
@@ -137,15 +167,18 @@ def test_a_freed_address_comes_back_from_the_driver() -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_blocks_tile_their_segments(seed: int) -> None:
     generator = random.Random(seed)
-    device = make_device(generator.choice((256 * MIB, 4 * GIB)), expandable=seed % 3 == 0,
-                         max_split_bytes=40 * MIB if seed % 4 == 1 else sizes.UNLIMITED_BYTES)
+    device = make_device(
+        generator.choice((256 * MIB, 4 * GIB)),
+        expandable=seed % 3 == 0,
+        max_split_bytes=40 * MIB if seed % 4 == 1 else sizes.UNLIMITED_BYTES,
+    )
     live: list[int] = []
     for _ in range(1500):
         choice = generator.random()
         if choice < 0.5 or not live:
             try:
                 live.append(device.malloc(int(2 ** generator.uniform(2, 26)), generator.choice((0, 0, 7))))
-            except OutOfMemory:
+            except OutOfMemoryError:
                 device.free(live.pop())
         elif choice < 0.9:
             device.free(live.pop(generator.randrange(len(live))))

@@ -16,8 +16,15 @@ import pytest
 from tests.makers import pickle_writer, torchscript_pickler
 
 SHARED = [{"name": "forward", "filename": "model.py", "line": 3}]
-VALUE = {"numbers": [0, 255, 256, 65535, 65536, -1, 1 << 31, 1 << 46], "text": "ä" * 300, "tuples": [(), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4)],
-         "plain": [None, True, False, 0.5], "first": SHARED, "second": SHARED, "many": [f"key{number}" for number in range(300)]}
+VALUE = {
+    "numbers": [0, 255, 256, 65535, 65536, -1, 1 << 31, 1 << 46],
+    "text": "ä" * 300,
+    "tuples": [(), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4)],
+    "plain": [None, True, False, 0.5],
+    "first": SHARED,
+    "second": SHARED,
+    "many": [f"key{number}" for number in range(300)],
+}
 
 
 @pytest.mark.parametrize("encoding", sorted(set(pickle_writer.ENCODINGS) - {"json", "torchscript_type_tags"}))
@@ -28,7 +35,9 @@ def test_encodings_keep_values_and_sharing(encoding: str) -> None:
 
 def test_type_tags_call_one_global_only() -> None:
     operations = list(pickletools.genops(torchscript_pickler.dumps(VALUE, type_tags=True)))
-    assert {argument for operation, argument, _ in operations if operation.name == "GLOBAL"} == {"torch.jit._pickle restore_type_tag"}
+    assert {argument for operation, argument, _ in operations if operation.name == "GLOBAL"} == {
+        "torch.jit._pickle restore_type_tag"
+    }
 
 
 def test_torchscript_writes_high_addresses_as_negative_numbers() -> None:
@@ -36,7 +45,9 @@ def test_torchscript_writes_high_addresses_as_negative_numbers() -> None:
 
 
 def test_torchscript_writes_one_batch_for_a_long_list() -> None:
-    operations = [operation.name for operation, _, _ in pickletools.genops(torchscript_pickler.dumps(list(range(5000))))]
+    operations = [
+        operation.name for operation, _, _ in pickletools.genops(torchscript_pickler.dumps(list(range(5000))))
+    ]
     assert operations.count("APPENDS") == 1 and operations.count("MARK") == 1
 
 

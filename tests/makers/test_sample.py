@@ -20,4 +20,7 @@ def test_the_sample_is_small_and_has_the_advertised_contents() -> None:
     assert counts["oom"] == 1 and counts["segment_free"] > 0
     assert counts["free_requested"] > counts["free_completed"]
     assert {segment["segment_pool_id"] for segment in snapshot["segments"]} == {(0, 0), (1, 0)}
-    assert {annotation["name"] for annotation in snapshot["external_annotations"]} >= {"ProfilerStep#0", "Optimizer.step#AdamW.step"}
+    assert {annotation["name"] for annotation in snapshot["external_annotations"]} >= {
+        "ProfilerStep#0",
+        "Optimizer.step#AdamW.step",
+    }

@@ -1,8 +1,9 @@
 """Writes plain data the way PyTorch's C++ pickler does.
 
-It differs from Python's pickle: protocol 2; every string is BINUNICODE, memoised at first use; a list or dict is one MARK .. APPENDS or
-SETITEMS however long, and is memoised only when shared; an integer beyond 32 bits is a LONG1 of exactly 8 bytes, so an address at or above
-2^63 comes out negative. Older builds wrap every list and dict in a call of `torch.jit._pickle.restore_type_tag`.
+It differs from Python's pickle: protocol 2; every string is BINUNICODE, memoised at first use; a list or dict is one
+MARK .. APPENDS or SETITEMS however long, and is memoised only when shared; an integer beyond 32 bits is a LONG1 of
+exactly 8 bytes, so an address at or above 2^63 comes out negative. Older builds wrap every list and dict in a call of
+`torch.jit._pickle.restore_type_tag`.
 """
 
 from __future__ import annotations

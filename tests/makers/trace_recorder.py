@@ -64,12 +64,32 @@ class Recorder:
         self.forward_frames: Optional[list[str]] = None
         self.events: deque[Event] = deque(maxlen=max_entry_count)
 
-    def add(self, action: str, address: int, size_bytes: int, stream: int, frames: Optional[Frames] = None,
-            pool_id: PoolId = DEFAULT_POOL) -> None:
+    def add(
+        self,
+        action: str,
+        address: int,
+        size_bytes: int,
+        stream: int,
+        frames: Optional[Frames] = None,
+        pool_id: PoolId = DEFAULT_POOL,
+    ) -> None:
         if not self.enabled:
             return
         self.overflowed |= self.max_entry_count is not None and len(self.events) == self.max_entry_count
         if self.context not in ("all", "alloc"):
             frames = None
-        self.events.append(Event(action, address, size_bytes, stream, self.clock.tick(), frames, pool_id,
-                                 self.compile_context, self.user_metadata, self.forward_frames, self.internal_metadata))
+        self.events.append(
+            Event(
+                action,
+                address,
+                size_bytes,
+                stream,
+                self.clock.tick(),
+                frames,
+                pool_id,
+                self.compile_context,
+                self.user_metadata,
+                self.forward_frames,
+                self.internal_metadata,
+            )
+        )

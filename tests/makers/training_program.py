@@ -1,18 +1,22 @@
-"""A plausible training run of a transformer on one device: load, then steps of input, forward, loss, backward, optimizer and zero_grad.
+"""A plausible training run of a transformer on one device: load, then steps of input, forward, loss, backward,
+optimizer and zero_grad.
 
-The program has what people meet in practice: batches of different lengths, input prefetched on a second stream, an evaluation graph in a
-private pool, AdamW whose states appear in the first step, and a batch so long that the loss runs out of memory, which the program catches.
+The program has what people meet in practice: batches of different lengths, input prefetched on a second stream, an
+evaluation graph in a private pool, AdamW whose states appear in the first step, and a batch so long that the loss runs
+out of memory, which the program catches.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Iterator, Optional, Sequence
+from typing import Optional
 
-from . import snapshot_schema
+from tests.plain_data import Json
+
 from .allocator_sizes import GIB, MIB
-from .caching_allocator import CachingAllocator, OutOfMemory
+from .caching_allocator import CachingAllocator, OutOfMemoryError
 from .call_stack import PYTHON_ROOT, CallStack
 from .trace_recorder import Clock
 from .transformer_model import Shape, Transformer
@@ -46,12 +50,19 @@ class TrainingRun:
     context: str = "all"
     expandable: bool = False
     max_entry_count: Optional[int] = None
-    annotations: list[snapshot_schema.Json] = field(default_factory=list)
+    annotations: list[Json] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.clock = Clock()
-        self.device = CachingAllocator(0, self.capacity_bytes, self.clock, outside_bytes=self.outside_bytes, context=self.context,
-                                       expandable=self.expandable, max_entry_count=self.max_entry_count)
+        self.device = CachingAllocator(
+            0,
+            self.capacity_bytes,
+            self.clock,
+            outside_bytes=self.outside_bytes,
+            context=self.context,
+            expandable=self.expandable,
+            max_entry_count=self.max_entry_count,
+        )
         self.stack = CallStack()
         self.model = Transformer(self.shape, self.stack, self._allocate, self._free)
         self._states: list[int] = []
@@ -100,7 +111,7 @@ class TrainingRun:
         try:
             with self.stack.call(TRAIN_FILE, "main", 129):
                 self._train(batch)
-        except OutOfMemory:
+        except OutOfMemoryError:
             with self.stack.call(TRAIN_FILE, "main", 132):
                 self.model.end_autocast()
                 self.model.abandon()
@@ -124,7 +135,10 @@ class TrainingRun:
         with self.stack.call(TRAIN_FILE, "train_step", 83):
             self.model.end_autocast()
         self.clock.advance(120_000)
-        with self.stack.call(TRAIN_FILE, "train_step", 86), self.stack.call(PYTHON_ROOT + "torch/_tensor.py", "backward", 647):
+        with (
+            self.stack.call(TRAIN_FILE, "train_step", 86),
+            self.stack.call(PYTHON_ROOT + "torch/_tensor.py", "backward", 647),
+        ):
             self.model.backward(batch.tokens)
         self.clock.advance(230_000)
         with self.stack.call(TRAIN_FILE, "train_step", 87), self._annotated("Optimizer.step#AdamW.step"):
@@ -135,7 +149,10 @@ class TrainingRun:
 
     def _optimizer_step(self) -> None:
         counts = list(self.model.element_counts.values())
-        with self.stack.call(PYTHON_ROOT + "torch/optim/optimizer.py", "wrapper", 493), self.stack.call(OPTIMIZER_FILE, "step", 220):
+        with (
+            self.stack.call(PYTHON_ROOT + "torch/optim/optimizer.py", "wrapper", 493),
+            self.stack.call(OPTIMIZER_FILE, "step", 220),
+        ):
             if not self._states:
                 with self.stack.call(OPTIMIZER_FILE, "_init_group", 158):
                     self._states = [self._allocate(4 * count) for count in counts for _ in range(2)]

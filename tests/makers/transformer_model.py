@@ -1,7 +1,8 @@
-"""The memory behaviour of a decoder-only transformer under bf16 autocast: which tensors a forward and a backward pass allocate and free.
+"""The memory behaviour of a decoder-only transformer under bf16 autocast: which tensors a forward and a backward pass
+allocate and free.
 
-Weights, gradients and optimizer states are float32; activations are bfloat16; each weight is cast once per forward pass and the copies live
-until autocast ends.
+Weights, gradients and optimizer states are float32; activations are bfloat16; each weight is cast once per forward pass
+and the copies live until autocast ends.
 """
 
 from __future__ import annotations
@@ -30,9 +31,15 @@ class Shape:
 
     def layer_weights(self) -> dict[str, int]:
         """Element counts of one layer's parameters, in the order of registration."""
-        return {"attention_norm": self.hidden, "query_key_value": 3 * self.hidden * self.hidden, "output": self.hidden * self.hidden,
-                "feed_forward_norm": self.hidden, "gate": self.hidden * self.feed_forward, "up": self.hidden * self.feed_forward,
-                "down": self.hidden * self.feed_forward}
+        return {
+            "attention_norm": self.hidden,
+            "query_key_value": 3 * self.hidden * self.hidden,
+            "output": self.hidden * self.hidden,
+            "feed_forward_norm": self.hidden,
+            "gate": self.hidden * self.feed_forward,
+            "up": self.hidden * self.feed_forward,
+            "down": self.hidden * self.feed_forward,
+        }
 
 
 class Transformer:
@@ -43,7 +50,9 @@ class Transformer:
         self._stack, self._allocate, self._free = stack, allocate, free
         self.element_counts: dict[str, int] = {"embedding": shape.vocabulary * shape.hidden}
         for layer in range(shape.layer_count):
-            self.element_counts.update({f"layers.{layer}.{name}": count for name, count in shape.layer_weights().items()})
+            self.element_counts.update(
+                {f"layers.{layer}.{name}": count for name, count in shape.layer_weights().items()}
+            )
         self.element_counts["norm"] = shape.hidden
         self.element_counts["head"] = shape.vocabulary * shape.hidden
         self.gradients: dict[str, int] = {}
@@ -54,7 +63,11 @@ class Transformer:
     def load(self) -> None:
         """`model.to("cuda")`."""
         module = PYTHON_ROOT + "torch/nn/modules/module.py"
-        with self._stack.call(module, "to", 1371), self._stack.call(module, "_apply", 930), self._stack.call(module, "convert", 1357):
+        with (
+            self._stack.call(module, "to", 1371),
+            self._stack.call(module, "_apply", 930),
+            self._stack.call(module, "convert", 1357),
+        ):
             for count in self.element_counts.values():
                 self._allocate(4 * count)
 
@@ -143,14 +156,16 @@ class Transformer:
             with self._stack.module_call(LINEAR_FILE, "forward", 134):
                 self._save(f"{layer}.query_key_value", self._linear(f"{layer}.query_key_value", 3 * row_bytes))
             with self._stack.call(PYTHON_ROOT + "torch/nn/functional.py", "scaled_dot_product_attention", 5912):
-                self._save(f"{layer}.attention", self._allocate(row_bytes), self._allocate(4 * tokens * self.shape.head_count))
+                self._save(
+                    f"{layer}.attention", self._allocate(row_bytes), self._allocate(4 * tokens * self.shape.head_count)
+                )
             with self._stack.module_call(LINEAR_FILE, "forward", 134):
                 self._kept.append(self._linear(f"{layer}.output", row_bytes))
         self._save(f"{layer}.output", self._allocate(row_bytes))
         self._free_all(self._kept)
 
     def _feed_forward(self, layer: str, tokens: int) -> None:
-        row_bytes, wide_bytes = 2 * tokens * self.shape.hidden, 2 * tokens * self.shape.feed_forward
+        row_bytes, wide_bytes = (2 * tokens * self.shape.hidden, 2 * tokens * self.shape.feed_forward)
         with self._stack.module_call(MODEL_FILE, "forward", 18):
             self._save(f"{layer}.feed_forward_norm", self._allocate(row_bytes), self._allocate(4 * tokens))
         with self._stack.module_call(MODEL_FILE, "forward", 54):

@@ -1,14 +1,15 @@
 """Idle memory at the moment of the snapshot, by kind, as the contract defines it.
 
-A hole belongs to the first kind that fits: it lies in a private pool; its segment has nothing in use; its stream had no event in the last step,
-or in the last tenth of the trace where there are no steps; the rest are holes beside live blocks.
+A hole belongs to the first kind that fits: it lies in a private pool; its segment has nothing in use; its stream had no
+event in the last step, or in the last tenth of the trace where there are no steps; the rest are holes beside live
+blocks.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-Entry = dict[str, object]
+from tests.plain_data import Json
 
 
 @dataclass
@@ -19,25 +20,27 @@ class Fragmentation:
     private_pool_bytes: int
     whole_segment_bytes: int
     stream_or_split_bytes: int
-    stream_bytes_candidates: set[int]  # the contract leaves the exact start of the last step or tenth open: every reading of it is allowed
+    stream_bytes_candidates: set[
+        int
+    ]  # the contract leaves the exact start of the last step or tenth open: every reading of it is allowed
 
     @property
     def fraction(self) -> float:
         return 1 - self.largest_idle_bytes / self.idle_bytes if self.idle_bytes else 0.0
 
 
-def fragmentation_at_end(segments: list[Entry], trace: list[Entry], annotations: list[Entry]) -> Fragmentation:
+def fragmentation_at_end(segments: list[Json], trace: list[Json], annotations: list[Json]) -> Fragmentation:
     result = Fragmentation(0, 0, 0, 0, 0, 0, set())
     idle_by_stream: dict[object, int] = {}
     for segment in segments:
-        blocks: list[Entry] = segment["blocks"]  # type: ignore[assignment]
+        blocks: list[Json] = segment["blocks"]
         used = [block for block in blocks if str(block["state"]).startswith("active")]
-        holes = [int(block["size"]) for block in blocks if not str(block["state"]).startswith("active")]  # type: ignore[call-overload]
-        idle_bytes = int(segment["total_size"]) - sum(int(block["size"]) for block in used)  # type: ignore[call-overload]
+        holes = [int(block["size"]) for block in blocks if not str(block["state"]).startswith("active")]
+        idle_bytes = int(segment["total_size"]) - sum(int(block["size"]) for block in used)
         result.idle_bytes += idle_bytes
         result.largest_idle_bytes = max([result.largest_idle_bytes, *holes])
-        result.rounding_bytes += sum(int(block["size"]) - requested_bytes(block) for block in used)  # type: ignore[call-overload]
-        if tuple(segment.get("segment_pool_id", (0, 0))) != (0, 0):  # type: ignore[arg-type]
+        result.rounding_bytes += sum(int(block["size"]) - requested_bytes(block) for block in used)
+        if tuple(segment.get("segment_pool_id", (0, 0))) != (0, 0):
             result.private_pool_bytes += idle_bytes
         elif not used:
             result.whole_segment_bytes += idle_bytes
@@ -52,17 +55,18 @@ def fragmentation_at_end(segments: list[Entry], trace: list[Entry], annotations:
     return result
 
 
-def requested_bytes(block: Entry) -> int:
-    history: list[Entry] = block.get("history") or []  # type: ignore[assignment]
-    fallback = history[0]["real_size"] if history else block["size"]
-    return int(block.get("requested_size", fallback))  # type: ignore[call-overload]
+def requested_bytes(block: Json) -> int:
+    history: list[Json] = block.get("history") or []
+    fallback: int = history[0]["real_size"] if history else block["size"]
+    return int(block.get("requested_size", fallback))
 
 
-def last_part_candidates(trace: list[Entry], annotations: list[Entry]) -> list[int]:
-    """Where the last tenth may begin, rounded either way, and where each annotated step begins that may count as the last."""
+def last_part_candidates(trace: list[Json], annotations: list[Json]) -> list[int]:
+    """Where the last tenth may begin, rounded either way, and where each annotated step begins that may count as the
+    last."""
     count = len(trace)
     candidates = [count * 9 // 10, count - count // 10]
     for annotation in annotations:
         if str(annotation["name"]).startswith("ProfilerStep") and annotation["stage"] == "START":
-            candidates.append(sum(int(event.get("time_us", 0)) < int(annotation["time_us"]) for event in trace))  # type: ignore
+            candidates.append(sum(int(event.get("time_us", 0)) < int(annotation["time_us"]) for event in trace))
     return candidates

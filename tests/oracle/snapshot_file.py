@@ -1,4 +1,5 @@
-"""Reads a snapshot file in any container and encoding with Python's standard library, without running anything in it."""
+"""Reads a snapshot file in any container and encoding with Python's standard library, without running anything in
+it."""
 
 from __future__ import annotations
 

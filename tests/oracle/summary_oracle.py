@@ -1,7 +1,8 @@
 """Every figure of `memstrata summary --json` for a PyTorch snapshot, computed the slow way.
 
-Written from docs/reference/json/summary.md: live memory falls at `free_completed`; an allocation at an address that is still live ends the
-old block; a block that exists without an event counts from the start; an unmatched `free_completed` is such a block.
+Written from the contract of the JSON output, not from the engine: live memory falls at `free_completed`; an allocation
+at an address that is still live ends the old block; a block that exists without an event counts from the start; an
+unmatched `free_completed` is such a block.
 
     python3 -m tests.oracle.summary_oracle FILE
 """
@@ -12,18 +13,21 @@ import dataclasses
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Iterable, Optional
+from typing import Any, Optional
+
+from tests.plain_data import Json
 
 from . import snapshot_file
 from .fragmentation import Fragmentation, fragmentation_at_end
 
-Entry = dict[str, object]
 Stack = tuple[tuple[str, str, int], ...]
 
-# What tells one live block from another: its address, and for a block without an `alloc` event the seq of its `free_completed`
-# (AT_END where it has none): several such blocks can have had one address one after another. TRACED: it has an `alloc` event.
+# What tells one live block from another: its address, and for a block without an `alloc` event the seq of its
+# `free_completed` (AT_END where it has none): several such blocks can have had one address one after another. TRACED:
+# it has an `alloc` event.
 Key = tuple[int, int]
 TRACED, AT_END = -1, sys.maxsize
 
@@ -39,7 +43,7 @@ class LiveBlock:
 
 
 @dataclass
-class OutOfMemoryEvent:
+class OomEvent:
     seq: int
     time_ns: Optional[int]
     requested_bytes: int
@@ -67,7 +71,7 @@ class HeapFigures:
     end_pending_bytes: int = 0
     end_reserved_bytes: int = 0
     holders: dict[Stack, tuple[int, int]] = field(default_factory=dict)  # stack -> (bytes, blocks) at the live peak
-    ooms: list[OutOfMemoryEvent] = field(default_factory=list)
+    ooms: list[OomEvent] = field(default_factory=list)
     fragmentation: Optional[Fragmentation] = None
 
     @property
@@ -75,13 +79,13 @@ class HeapFigures:
         return len(self.ooms)
 
 
-def integer(value: object) -> int:
+def integer(value: Any) -> int:
     """An integer of a snapshot: addresses may be negative, and hand-made files write floats."""
-    return int(value) % (1 << 64) if not isinstance(value, float) else int(value)  # type: ignore[call-overload]
+    return int(value) % (1 << 64) if not isinstance(value, float) else int(value)
 
 
-def stack_of(frames: object) -> Stack:
-    return tuple((frame.get("name", ""), frame.get("filename", ""), frame.get("line", 0)) for frame in frames or ())  # type: ignore
+def stack_of(frames: Any) -> Stack:
+    return tuple((frame.get("name", ""), frame.get("filename", ""), frame.get("line", 0)) for frame in frames or ())
 
 
 def heaps(snapshot: object) -> dict[str, HeapFigures]:
@@ -91,16 +95,21 @@ def heaps(snapshot: object) -> dict[str, HeapFigures]:
     assert isinstance(snapshot, dict)
     result: dict[str, HeapFigures] = {}
     annotations = snapshot.get("external_annotations") or []
-    for prefix, segments_key, traces_key in (("cuda", "segments", "device_traces"), ("host", "host_segments", "host_traces")):
+    for prefix, segments_key, traces_key in (
+        ("cuda", "segments", "device_traces"),
+        ("host", "host_segments", "host_traces"),
+    ):
         segments, traces = snapshot.get(segments_key) or [], snapshot.get(traces_key) or []
-        devices = {segment.get("device", 0) for segment in segments} | {index for index, events in enumerate(traces) if events}
+        devices = {segment.get("device", 0) for segment in segments} | {
+            index for index, events in enumerate(traces) if events
+        }
         for device in sorted(devices):
             own = [segment for segment in segments if segment.get("device", 0) == device]
             result[f"{prefix}:{device}"] = figures(own, traces[device] if device < len(traces) else [], annotations)
     return result
 
 
-def figures(segments: list[Entry], trace: list[Entry], annotations: list[Entry]) -> HeapFigures:
+def figures(segments: list[Json], trace: list[Json], annotations: list[Json]) -> HeapFigures:
     blocks = active_blocks(segments)
     result = _counts(trace)
     live = early_blocks(blocks, trace)
@@ -110,7 +119,7 @@ def figures(segments: list[Entry], trace: list[Entry], annotations: list[Entry])
         live_bytes += step(live, seq, event)
         result.live_curve.append(live_bytes)
         if live_bytes > result.peak_live_bytes:
-            result.peak_live_bytes, result.peak_live_seq, result.peak_live_time_ns = live_bytes, seq, time_ns(event)
+            result.peak_live_bytes, result.peak_live_seq, result.peak_live_time_ns = (live_bytes, seq, time_ns(event))
     for (address, _), block in live.items():
         block.pending |= address in blocks and blocks[address][1].pending
     result.end_live_bytes = sum(block.size_bytes for block in live.values())
@@ -122,12 +131,12 @@ def figures(segments: list[Entry], trace: list[Entry], annotations: list[Entry])
     return result
 
 
-def active_blocks(segments: Iterable[Entry]) -> dict[int, tuple[int, LiveBlock]]:
+def active_blocks(segments: Iterable[Json]) -> dict[int, tuple[int, LiveBlock]]:
     """Address -> (block size, block as requested) of the blocks in use when the snapshot was taken."""
     result = {}
     for segment in segments:
         address = integer(segment["address"])
-        for block in segment["blocks"]:  # type: ignore[attr-defined]
+        for block in segment["blocks"]:
             size_bytes = integer(block["size"])
             if block["state"] in ACTIVE_STATES:
                 history = block.get("history") or []
@@ -135,12 +144,15 @@ def active_blocks(segments: Iterable[Entry]) -> dict[int, tuple[int, LiveBlock]]
                 requested_bytes = integer(block.get("requested_size", last.get("real_size", size_bytes)))
                 frames = block.get("frames") or last.get("frames")
                 pending = block["state"] != "active_allocated"
-                result[integer(block.get("address", address))] = (size_bytes, LiveBlock(requested_bytes, frames, pending))
+                result[integer(block.get("address", address))] = (
+                    size_bytes,
+                    LiveBlock(requested_bytes, frames, pending),
+                )
             address += size_bytes
     return result
 
 
-def early_blocks(blocks: dict[int, tuple[int, LiveBlock]], trace: list[Entry]) -> dict[Key, LiveBlock]:
+def early_blocks(blocks: dict[int, tuple[int, LiveBlock]], trace: list[Json]) -> dict[Key, LiveBlock]:
     """The blocks that exist without an `alloc` event: freed in the trace, or still there at its end."""
     result: dict[Key, LiveBlock] = {}
     live: set[int] = set()
@@ -156,15 +168,17 @@ def early_blocks(blocks: dict[int, tuple[int, LiveBlock]], trace: list[Entry]) -
     return result
 
 
-def step(live: dict[Key, LiveBlock], seq: int, event: Entry) -> int:
+def step(live: dict[Key, LiveBlock], seq: int, event: Json) -> int:
     """Plays one event on the live blocks and returns by how much live memory changes."""
-    action, address, size_bytes = event["action"], integer(event.get("addr", 0)), integer(event.get("size", 0))
+    action, address, size_bytes = (event["action"], integer(event.get("addr", 0)), integer(event.get("size", 0)))
     if action == "alloc":
         old = live.get((address, TRACED))
         live[address, TRACED] = LiveBlock(size_bytes, event.get("frames"))
         return size_bytes - (old.size_bytes if old is not None else 0)
     if action == "free_requested":
-        holding = live.get((address, TRACED)) or live.get(min((key for key in live if key[0] == address), default=(0, 0)))
+        holding = live.get((address, TRACED)) or live.get(
+            min((key for key in live if key[0] == address), default=(0, 0))
+        )
         if holding is not None:
             holding.pending = True
     elif action == "free_completed":
@@ -172,9 +186,9 @@ def step(live: dict[Key, LiveBlock], seq: int, event: Entry) -> int:
     return 0
 
 
-def holders_at(live: dict[Key, LiveBlock], trace: list[Entry], last_seq: Optional[int]) -> dict[Stack, tuple[int, int]]:
+def holders_at(live: dict[Key, LiveBlock], trace: list[Json], last_seq: Optional[int]) -> dict[Stack, tuple[int, int]]:
     """Bytes and blocks by stack after the event `last_seq`, or before the first event where it is None."""
-    for seq, event in enumerate(trace[:last_seq + 1] if last_seq is not None else []):
+    for seq, event in enumerate(trace[: last_seq + 1] if last_seq is not None else []):
         step(live, seq, event)
     sizes, counts = Counter[Stack](), Counter[Stack]()
     for block in live.values():
@@ -183,7 +197,7 @@ def holders_at(live: dict[Key, LiveBlock], trace: list[Entry], last_seq: Optiona
     return {stack: (sizes[stack], counts[stack]) for stack in counts}
 
 
-def _counts(trace: list[Entry]) -> HeapFigures:
+def _counts(trace: list[Json]) -> HeapFigures:
     """What needs no state: events, allocations, frees and out-of-memory events."""
     result = HeapFigures(event_count=len(trace))
     for seq, event in enumerate(trace):
@@ -196,11 +210,13 @@ def _counts(trace: list[Entry]) -> HeapFigures:
             result.freed_bytes_total += size_bytes
         elif action == "oom":
             free_bytes = event.get("device_free")
-            result.ooms.append(OutOfMemoryEvent(seq, time_ns(event), size_bytes, None if free_bytes is None else integer(free_bytes)))
+            result.ooms.append(
+                OomEvent(seq, time_ns(event), size_bytes, None if free_bytes is None else integer(free_bytes))
+            )
     return result
 
 
-def _reserved(result: HeapFigures, segments: list[Entry], trace: list[Entry]) -> None:
+def _reserved(result: HeapFigures, segments: list[Json], trace: list[Json]) -> None:
     """The reserved curve is known from its end: what `segments` shows, with the trace undone."""
     result.end_reserved_bytes = sum(integer(segment["total_size"]) for segment in segments)
     reserved = result.peak_reserved_bytes = result.end_reserved_bytes
@@ -212,7 +228,7 @@ def _reserved(result: HeapFigures, segments: list[Entry], trace: list[Entry]) ->
         result.peak_reserved_bytes = max(result.peak_reserved_bytes, reserved)
 
 
-def time_ns(event: Entry) -> Optional[int]:
+def time_ns(event: Json) -> Optional[int]:
     """None where there is no time, or one that 64 bits of nanoseconds do not hold."""
     time_us = event.get("time_us")
     return None if time_us is None or integer(time_us) * 1000 >= 1 << 63 else integer(time_us) * 1000

@@ -8,6 +8,7 @@ from tests.makers.edge_case import EdgeCase
 from tests.makers.make_edge_cases import all_cases
 from tests.oracle import snapshot_file, summary_oracle
 from tests.oracle.answer import figure
+from tests.plain_data import Json
 
 CASES = [case for case in all_cases() if case.expect["answer"] == "summary" and case.expect["oracle"]]
 
@@ -15,7 +16,7 @@ CASES = [case for case in all_cases() if case.expect["answer"] == "summary" and 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.file_name)
 def test_figures_by_hand(case: EdgeCase) -> None:
     heaps = summary_oracle.heaps(snapshot_file.parse(snapshot_file.unwrap(case.data)))
-    expected: dict[str, dict[str, object]] = case.expect["heaps"]  # type: ignore[assignment]
+    expected: dict[str, Json] = case.expect["heaps"]
     wrong = {}
     for heap_id, figures in expected.items():
         for name, value in figures.items():
