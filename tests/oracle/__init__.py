@@ -1,0 +1,2 @@
+"""Slow, independent readings of snapshots, written from the contract and the format's documentation, never from the
+engine."""
