@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <csignal>
 #include <exception>
 #include <new>
 
@@ -11,7 +10,6 @@
 int main(int argc, char** argv) {
   using memstrata::Error;
   using memstrata::ErrorCode;
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a failed write, reported like any other
   memstrata::cli::Console console;
   try {
     return memstrata::cli::ParseAndRun(argc, argv, console);

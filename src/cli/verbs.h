@@ -5,6 +5,7 @@
 
 namespace memstrata::cli {
 
+extern const Subcommand kConvert;
 extern const Subcommand kDoctor;
 extern const Subcommand kSummary;
 

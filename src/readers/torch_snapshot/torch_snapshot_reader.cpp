@@ -34,12 +34,15 @@ Match Probe(const ProbeInput& probe) {
   return Match::kNo;
 }
 
-// What comes after the document: nothing, the NULs that HTML pages pad with, another pickle, or junk.
+// What comes after the document: nothing, the NULs that HTML pages pad with, another pickle, or junk. Looks at the next
+// few MiB only: what follows may be endless.
 void LookAtRest(pickle::Window& rest, StoreBuilder& builder) {
+  constexpr uint64_t kLookedAtBytes = 8 << 20;
+  const uint64_t end_offset = rest.offset_bytes() + kLookedAtBytes;
   uint64_t extra = 0;
   uint64_t first_offset = 0;
   bool another_pickle = false;
-  while (rest.Ensure(1)) {
+  while (rest.offset_bytes() < end_offset && rest.Ensure(1)) {
     while (rest.available() > 0) {
       const uint8_t byte = *rest.cursor;
       const bool padding = byte == 0 || byte == '\n' || byte == '\r' || byte == ' ' || byte == '\t';

@@ -1,0 +1,80 @@
+#include "cli/common_flags.h"
+#include "cli/output_file.h"
+#include "cli/verbs.h"
+#include "analysis/category/category.h"
+#include "query/table.h"
+#include "report/csv/table_csv.h"
+#include "report/json/table_json.h"
+
+namespace memstrata::cli {
+namespace {
+
+constexpr std::string_view kTargets[] = {"csv", "json"};
+
+DerivedColumns Derive(const Store& store) {
+  DerivedColumns derived;
+  const std::vector<Category> by_stack = CategoriesByStack(store);
+  derived.allocation_category.reserve(store.allocations.size());
+  for (uint32_t row = 0; row < store.allocations.size(); ++row) {
+    derived.allocation_category.push_back(static_cast<uint8_t>(by_stack[store.allocations.stack[row].value]));
+  }
+  return derived;
+}
+
+Status Write(const Arguments& arguments, const Store& store, ByteSink& sink) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const TableInfo* table, FindTable(arguments.Get("--table").value_or("events")));
+  const Heap* heap = nullptr;
+  if (const auto id = arguments.Get("--heap")) {
+    heap = store.FindHeap(*id);
+    if (heap == nullptr) return Fail(ErrorCode::kInvalidArgument, "There is no heap \"" + *id + "\" in this file; `memstrata summary` lists them.");
+  }
+  const DerivedColumns derived = Derive(store);
+  const TableContext context{store, derived};
+  if (arguments.Get("--to") == "json") return WriteTableJson(*table, context, heap, sink);
+  return WriteTableCsv(*table, context, heap, sink);
+}
+
+Status Convert(const Arguments& arguments, Console& console) {
+  MEMSTRATA_TRY(FindTable(arguments.Get("--table").value_or("events")));  // before the file is read
+  if (!arguments.Has("--to")) return Fail(ErrorCode::kInvalidArgument, "Say what to convert to: --to csv or --to json.");
+  MEMSTRATA_ASSIGN_OR_RETURN(const Store store, OpenFiles(arguments, console));
+  const auto path = arguments.Get("--output");
+  if (!path) return Write(arguments, store, console.out());
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file, OutputFile::Create(*path));
+  MEMSTRATA_TRY(Write(arguments, store, *file));
+  return file->Commit();
+}
+
+int RunConvert(const Arguments& arguments, Console& console) {
+  const Status status = Convert(arguments, console);
+  return status ? console.Finish(kExitOk) : console.ReportError(status.error(), false);
+}
+
+constexpr FlagSpec kFlags[] = {
+    {"--to", "", "FORMAT", "csv or json", kTargets},
+    {"--table", "", "NAME",
+     "events (default), allocations, segments, final_segments, blocks, spans, stacks, frames, heaps, sources or diagnostics"},
+    {"--output", "-o", "PATH", "Write to this file instead of standard output"},
+    kHeapFlag,
+    kFormatFlag,
+    kQuietFlag,
+};
+constexpr std::string_view kExamples[] = {
+    "memstrata convert snapshot.pickle --to csv --table allocations -o allocations.csv",
+    "memstrata convert snapshot.pickle --to json --table segments --heap cuda:0",
+};
+
+}  // namespace
+
+const Subcommand kConvert = {
+    .name = "convert",
+    .summary = "Any table of a capture as CSV or JSON",
+    .description = "Writes one table of what was read: one line a row, the unit in the name of each column, an empty cell where a value\n"
+                   "is not known.",
+    .positional = kFilesPositional,
+    .flags = kFlags,
+    .examples = kExamples,
+    .run = RunConvert,
+};
+
+}  // namespace memstrata::cli

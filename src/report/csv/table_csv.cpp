@@ -1,0 +1,60 @@
+#include "report/csv/table_csv.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace memstrata {
+namespace {
+
+void AppendText(std::string_view text, std::string& out) {
+  if (text.find_first_of(",\"\n\r") == std::string_view::npos) {
+    out += text;
+    return;
+  }
+  out += '"';
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  out += '"';
+}
+
+void AppendCell(CellType type, const Cell& cell, std::string& out) {
+  if (cell.is_null) return;
+  switch (type) {
+    case CellType::kUnsigned:
+    case CellType::kBool: fmt::format_to(std::back_inserter(out), "{}", cell.bits); break;
+    case CellType::kSigned: fmt::format_to(std::back_inserter(out), "{}", static_cast<int64_t>(cell.bits)); break;
+    case CellType::kAddress: fmt::format_to(std::back_inserter(out), "0x{:x}", cell.bits); break;
+    case CellType::kText: AppendText(cell.text, out); break;
+  }
+}
+
+}  // namespace
+
+Status WriteTableCsv(const TableInfo& table, const TableContext& context, const Heap* heap, ByteSink& sink) {
+  constexpr size_t kFlushBytes = 256 * 1024;
+  std::string out;
+  for (const TableColumn& column : table.columns) {
+    if (!out.empty()) out += ',';
+    out += column.name;
+  }
+  out += '\n';
+  const uint32_t row_count = table.row_count(context.store);
+  for (uint32_t row = 0; row < row_count; ++row) {
+    if (heap != nullptr && table.heap_of(context.store, row) != heap) continue;
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      if (i > 0) out += ',';
+      AppendCell(table.columns[i].type, table.columns[i].get(context, row), out);
+    }
+    out += '\n';
+    if (out.size() >= kFlushBytes) {
+      MEMSTRATA_TRY(sink.Write(out));
+      out.clear();
+    }
+  }
+  return sink.Write(out);
+}
+
+}  // namespace memstrata
