@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,8 +18,10 @@ tl::unexpected<Error> CannotWrite(const std::string& path) {
 }  // namespace
 
 Result<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path) {
-  std::string partial = path + ".partial";
-  const int descriptor = open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  struct stat info {};
+  const bool special = stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);  // /dev/stdout and the like: no rename
+  std::string partial = special ? path : path + ".partial";
+  const int descriptor = open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | (special ? 0 : O_NOFOLLOW), 0600);
   if (descriptor < 0) return CannotWrite(path);
   std::FILE* file = fdopen(descriptor, "wb");
   if (file == nullptr) {
@@ -31,7 +34,7 @@ Result<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path) 
 OutputFile::~OutputFile() {
   if (file_ == nullptr) return;
   (void)std::fclose(file_);
-  unlink(partial_.c_str());
+  if (partial_ != path_) unlink(partial_.c_str());
 }
 
 Status OutputFile::Write(std::string_view bytes) {
@@ -44,7 +47,7 @@ Status OutputFile::Commit() {
   if (!flushed) return CannotWrite(path_);
   (void)std::fclose(file_);
   file_ = nullptr;
-  if (std::rename(partial_.c_str(), path_.c_str()) == 0) return {};
+  if (partial_ == path_ || std::rename(partial_.c_str(), path_.c_str()) == 0) return {};
   const int number = errno;
   unlink(partial_.c_str());
   errno = number;

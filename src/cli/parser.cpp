@@ -105,8 +105,8 @@ int ParseAndRun(int argc, char** argv, Console& console) {
   for (const Subcommand* verb : AllSubcommands()) AddVerb(app, *verb, arguments);
   const int parsed_argc = SplitCommand(argc, argv, arguments);
   if (argc < 2) {
-    (void)console.out().Write(app.help());
-    return console.Finish(kExitUsage);
+    fmt::print(stderr, "{}", app.help());
+    return kExitUsage;
   }
   try {
     app.parse(parsed_argc, argv);

@@ -28,8 +28,8 @@ Status Summary(const Arguments& arguments, Console& console) {
   const bool json = arguments.Has("--json");
   if (!json) options.curve_column_count = static_cast<uint32_t>(std::clamp(console.width() - 16, 40, 100));
   MEMSTRATA_ASSIGN_OR_RETURN(const SummaryAnswer answer, Summarize(store, options));
+  if (json) return WriteSummaryJson(answer, console.out());
   const bool full_stacks = arguments.Has("--full-stacks");
-  if (json) return WriteSummaryJson(answer, {.full_stacks = full_stacks}, console.out());
   return WriteSummaryText(answer, {.style = {console.use_color(), console.width()}, .full_stacks = full_stacks}, console.out());
 }
 

@@ -70,12 +70,29 @@ void FindOutOfMemory(const Store& store, const Heap& heap, const Curve& live, He
   }
 }
 
+// Given back by the program, by an event or by the state of the final block, but still waiting.
+uint64_t PendingAtEnd(const Store& store, const Heap& heap) {
+  std::vector<bool> pending(heap.allocations.size(), false);
+  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
+    pending[row - heap.allocations.begin] = IsPending(store.allocations, row, Moment::End(heap));
+  }
+  for (uint32_t row = heap.blocks.begin; row < heap.blocks.end; ++row) {
+    const uint32_t allocation = store.blocks.allocation[row];
+    if (store.blocks.state[row] == BlockState::kPendingFree && allocation != kNone) pending[allocation - heap.allocations.begin] = true;
+  }
+  uint64_t bytes = 0;
+  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
+    if (pending[row - heap.allocations.begin]) bytes += store.allocations.size_bytes[row];
+  }
+  return bytes;
+}
+
 void DescribeEnd(const Store& store, const Heap& heap, const Curve& live, HeapSummary& summary) {
   summary.end_live_bytes = live.At(Moment::End(heap));
+  if (heap.capabilities.has_events || heap.capabilities.has_segments) summary.end_pending_bytes = PendingAtEnd(store, heap);
   summary.idle = FindIdle(store, heap);
   if (!summary.idle) return;
   summary.end_block_bytes = summary.idle->block_bytes;
-  summary.end_pending_bytes = summary.idle->pending_bytes;
   summary.end_reserved_bytes = summary.idle->reserved_bytes;
 }
 

@@ -85,7 +85,31 @@ def integer(value: Any) -> int:
 
 
 def stack_of(frames: Any) -> Stack:
-    return tuple((frame.get("name", ""), frame.get("filename", ""), frame.get("line", 0)) for frame in frames or ())
+    return tuple(
+        (printable(frame.get("name", "")), printable(frame.get("filename", "")), frame.get("line", 0))
+        for frame in frames or ()
+    )
+
+
+def printable(text: str) -> str:
+    """As it can stand in JSON: what is not valid UTF-8 is replaced, byte by byte."""
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def frees_tell_the_allocation(trace: list[Json]) -> bool:
+    """Recorded with context="alloc", a free carries the stack of its allocation; at least 32 pairs must show it."""
+    allocated: dict[int, Stack] = {}
+    equal = 0
+    for event in trace:
+        address = integer(event.get("addr", 0))
+        if event["action"] == "alloc":
+            allocated[address] = stack_of(event.get("frames"))
+        elif event["action"] == "free_completed" and address in allocated:
+            stack = stack_of(event.get("frames"))
+            if stack and stack != allocated.pop(address):
+                return False
+            equal += bool(stack)
+    return equal >= 32
 
 
 def heaps(snapshot: object) -> dict[str, HeapFigures]:
@@ -156,13 +180,14 @@ def early_blocks(blocks: dict[int, tuple[int, LiveBlock]], trace: list[Json]) ->
     """The blocks that exist without an `alloc` event: freed in the trace, or still there at its end."""
     result: dict[Key, LiveBlock] = {}
     live: set[int] = set()
+    told = frees_tell_the_allocation(trace)
     for seq, event in enumerate(trace):
         if event["action"] == "alloc":
             live.add(integer(event["addr"]))
         elif event["action"] == "free_completed":
             address = integer(event["addr"])
             if address not in live:
-                result[address, seq] = LiveBlock(integer(event["size"]), None)
+                result[address, seq] = LiveBlock(integer(event["size"]), event.get("frames") if told else None)
             live.discard(address)
     result.update({(address, AT_END): block for address, (_, block) in blocks.items() if address not in live})
     return result

@@ -57,13 +57,6 @@ std::vector<FrameId> FramesOf(const Store& store, StackId stack) {
   return frames;
 }
 
-std::vector<FrameId> FoldedFramesOf(const Store& store, StackId stack) {
-  const std::vector<FrameId> all = FramesOf(store, stack);
-  std::vector<FrameId> kept;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(kept), [&](FrameId frame) { return !IsPlumbing(store, frame); });
-  return kept.empty() ? all : kept;
-}
-
 size_t UsefulFrameIndex(const Store& store, const std::vector<FrameId>& frames) {
   size_t not_plumbing = frames.size();
   size_t python = frames.size();

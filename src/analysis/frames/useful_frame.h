@@ -15,8 +15,6 @@ bool IsFrameworkCode(const Store& store, FrameId frame);
 
 /// The frames of a stack, innermost first.
 std::vector<FrameId> FramesOf(const Store& store, StackId stack);
-/// The same without plumbing. A stack that is nothing but plumbing is kept whole.
-std::vector<FrameId> FoldedFramesOf(const Store& store, StackId stack);
 
 /// Index into `frames` (innermost first) of the frame to name a stack by: the innermost one of the user's own Python
 /// code, else the innermost that is not plumbing, else the innermost. `frames` must not be empty.

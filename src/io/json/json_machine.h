@@ -60,6 +60,7 @@ class Machine {
     if (stream.token_too_long()) limit_ = "A text or a gap of the JSON document is longer than 16 MiB.";
     if (parsed.IsError()) outcome.error = Explain(parsed);
     outcome.end_offset_bytes = window_.offset_bytes();
+    if (!open_.empty()) consumer_.BeginClosing();
     while (!open_.empty()) Close();
     if (!values_.empty()) outcome.root = values_[0];
     return outcome;

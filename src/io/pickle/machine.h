@@ -10,6 +10,7 @@
 //   struct Consumer {                                    // all calls are direct, none virtual
 //     Value Text(std::string_view bytes);                // str, bytes, bytearray
 //     Value BigInteger(uint64_t bits, bool is_negative); // does not fit 60 bits; two's complement
+//     Value HugeInteger();                               // more than 64 bits: no size or address
 //     Value Float(double);
 //     Value NewList(); Value NewDict();                  // sets are lists
 //     Value Tuple(std::span<const Value> items);
@@ -18,6 +19,7 @@
 //     Value Harmless(HarmlessGlobal which, Value arguments);     // a tuple
 //     std::string_view GetText(Value text) const;
 //     bool over_limit() const;                           // asked now and then; true ends the run
+//     void BeginClosing();                               // the rest closes what a broken document left open
 //   };
 
 #include <fmt/format.h>
@@ -66,7 +68,10 @@ class Machine {
     outcome.error = std::move(error_);
     outcome.protocol = protocol_;
     outcome.end_offset_bytes = window_.offset_bytes();
-    if (!stopped_) CloseOpenContainers();
+    if (!stopped_) {
+      consumer_.BeginClosing();
+      CloseOpenContainers();
+    }
     if (!stack_.empty()) outcome.root = stack_[stack_.size() - 1];
     return outcome;
   }
@@ -88,7 +93,7 @@ class Machine {
     }
     return false;
   }
-  uint64_t op_offset() const { return window_.offset_bytes() > 0 ? window_.offset_bytes() - 1 : 0; }
+  uint64_t op_offset() const { return op_offset_; }
 
   // ---- input ----
   bool Need(uint64_t count) { return window_.Ensure(count) || Truncated(); }
@@ -181,6 +186,7 @@ class Machine {
   bool PushGlobal(std::string_view module, std::string_view name);
   bool Call(uint8_t opcode);
   void CloseOpenContainers();
+  void CollapseTop(size_t floor, bool inside_dict);
 
   Consumer& consumer_;
   Limits limits_;
@@ -190,6 +196,7 @@ class Machine {
   Column<Value> memo_;
   uint64_t memo_writes_ = 0;
   std::optional<Error> error_;
+  uint64_t op_offset_ = 0;  // of the opcode that Step() carries out
   uint8_t protocol_ = 0;
   bool stopped_ = false;
 };

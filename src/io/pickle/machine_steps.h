@@ -18,6 +18,7 @@ void Machine<Consumer>::Loop() {
     if (steps % kStepsBetweenChecks == 0 && consumer_.over_limit()) {
       return Fail(ErrorCode::kLimitExceeded, "The capture needs more memory than the limit allows.", window_.offset_bytes());
     }
+    op_offset_ = window_.offset_bytes();
     if (!Step(*window_.cursor++)) return;
   }
 }
@@ -91,6 +92,7 @@ bool Machine<Consumer>::FastSteps() {
         ++at;
         break;
       case kSetItems:
+        op_offset_ = window_.offset_bytes() + static_cast<uint64_t>(at - window_.cursor);
         window_.cursor = ++at;
         stack_.SetFilled(static_cast<size_t>(top - stack));
         ok = common = SetMarkedItems();
@@ -236,10 +238,7 @@ bool Machine<Consumer>::PushLong(std::string_view little_endian) {
   // Up to 64 bits of magnitude: a ninth byte may only carry the sign.
   while (little_endian.size() > 8) {
     const auto last = static_cast<uint8_t>(little_endian.back());
-    if (last != (negative ? 0xFF : 0x00)) {
-      FailHere("An integer has more than 64 bits; no address or size does.");
-      return false;
-    }
+    if (last != (negative ? 0xFF : 0x00)) return Push(consumer_.HugeInteger());
     little_endian.remove_suffix(1);
   }
   uint64_t bits = negative ? ~uint64_t{0} : 0;
@@ -261,7 +260,9 @@ bool Machine<Consumer>::PushDecimal(std::string_view digits) {
   if (const auto [at, problem] = std::from_chars(digits.data(), end, large); problem == std::errc{} && at == end) {
     return Push(consumer_.BigInteger(large, false));
   }
-  FailHere("An integer in text form is no number of up to 64 bits.");
+  const bool all_digits = !digits.empty() && digits.find_first_not_of("-0123456789") == std::string_view::npos;
+  if (all_digits) return Push(consumer_.HugeInteger());
+  FailHere("An integer in text form is no number.");
   return false;
 }
 
@@ -508,34 +509,44 @@ bool Machine<Consumer>::StepGlobal(uint8_t opcode) {
   }
 }
 
+// Values above `floor` whose own container lies just below them: a writer that was cut off between making a value and
+// putting it in. Only what is certain is put in: records into lists, lists into lists that are themselves a value, and
+// (outside any mark, where protocol 0 works) a key and its value into a dict.
+template <class Consumer>
+void Machine<Consumer>::CollapseTop(size_t floor, bool inside_dict) {
+  while (stack_.size() > floor + 1) {
+    const Value top = Top(1)[0];
+    const Value below = Top(2)[0];
+    const bool in_marks = floor > 0;
+    if (below.is(Kind::kList) && (top.is(Kind::kDict) || (top.is(Kind::kList) && (inside_dict || !in_marks)))) {
+      (void)consumer_.Append(below, Top(1));
+    } else if (!in_marks && below.is(Kind::kText) && stack_.size() > 2 && Top(3)[0].is(Kind::kDict)) {
+      (void)consumer_.SetItems(Top(3)[0], Top(2));
+      stack_.Truncate(stack_.size() - 1);
+    } else if (in_marks || !top.is(Kind::kText) || !below.is(Kind::kDict)) {
+      return;
+    }
+    stack_.Truncate(stack_.size() - 1);
+  }
+}
+
 template <class Consumer>
 void Machine<Consumer>::CloseOpenContainers() {
   while (!marks_.empty()) {
     const size_t mark = marks_.back();
-    std::span<const Value> items = stack_.span().subspan(mark);
     const size_t floor = marks_.size() > 1 ? marks_[marks_.size() - 2] : 0;
-    if (mark > floor && !items.empty()) {
-      const Value owner = stack_[mark - 1];
-      if (owner.is(Kind::kList)) {
-        (void)consumer_.Append(owner, items);
-      } else if (owner.is(Kind::kDict)) {
-        (void)consumer_.SetItems(owner, items.first(items.size() / 2 * 2));
-      }
+    const Value owner = mark > floor ? stack_[mark - 1] : Value();
+    CollapseTop(mark, owner.is(Kind::kDict));
+    const std::span<const Value> items = stack_.span().subspan(mark);
+    if (owner.is(Kind::kList) && !items.empty()) {
+      (void)consumer_.Append(owner, items);
+    } else if (owner.is(Kind::kDict) && items.size() >= 2) {
+      (void)consumer_.SetItems(owner, items.first(items.size() / 2 * 2));
     }
     DropMark();
   }
-  // Protocol 0 fills containers without marks: what lies above a list or dict belongs to it.
-  while (stack_.size() > 1) {
-    const Value top = Top(1)[0];
-    const Value below = Top(2)[0];
-    if (below.is(Kind::kList)) {
-      (void)consumer_.Append(below, {&top, 1});
-    } else if (stack_.size() > 2 && Top(3)[0].is(Kind::kDict)) {
-      (void)consumer_.SetItems(Top(3)[0], Top(2));
-      stack_.Truncate(stack_.size() - 1);
-    }
-    stack_.Truncate(stack_.size() - 1);
-  }
+  CollapseTop(0, false);
+  stack_.Truncate(1);  // the root
 }
 
 }  // namespace memstrata::pickle

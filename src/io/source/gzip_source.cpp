@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "io/pickle/sniff.h"
 #include "io/source/unpack.h"
 
 namespace memstrata {
@@ -92,12 +93,11 @@ Status ExpansionGuard::Add(size_t packed_bytes, size_t unpacked_bytes) {
 
 bool LooksLikePayload(std::string_view head) {
   const auto byte = [&](size_t i) { return i < head.size() ? static_cast<unsigned char>(head[i]) : 0U; };
-  const bool pickle = byte(0) == 0x80 && byte(1) >= 2 && byte(1) <= 5;
   const bool gzip = byte(0) == 0x1F && byte(1) == 0x8B;
   const bool zstd = byte(0) == 0x28 && byte(1) == 0xB5 && byte(2) == 0x2F && byte(3) == 0xFD;
   const bool zip = byte(0) == 'P' && byte(1) == 'K' && byte(2) == 3 && byte(3) == 4;
   const bool json = byte(0) == '{' || byte(0) == '[';
-  return pickle || gzip || zstd || zip || json;
+  return pickle::LooksLikePickle(head) || gzip || zstd || zip || json;
 }
 
 }  // namespace memstrata

@@ -27,6 +27,7 @@ Result<PairingResult> AllocationTracker::Run(const std::vector<FinalBlock>* fina
     MatchFinalBlocks(*final_blocks);
     MarkGhosts();
   }
+  NoteUnexplainedRequests();
   AppendPreexisting();
   heap_.allocations.end = static_cast<uint32_t>(table_.size());
   return result_;
@@ -62,8 +63,7 @@ void AllocationTracker::Alloc(uint32_t row, uint32_t seq) {
   const auto [entry, is_new] = live_.try_emplace(events_.addr[row], id);
   if (!is_new) {
     EndRow(entry->second, row, seq);
-    uint8_t& flags = (entry->second & kPreexistingBit) != 0 ? preexisting_[entry->second & ~kPreexistingBit].flags : table_.flags[entry->second];
-    flags |= kDisplaced;
+    table_.flags[entry->second] |= kDisplaced;
     entry->second = id;
     builder_.diagnostics().Note(Severity::kWarning, "allocated_while_live",
                                 "Blocks were allocated at an address that was still live: the free before it was not recorded. The old block ends there.");
@@ -83,19 +83,18 @@ void AllocationTracker::Alloc(uint32_t row, uint32_t seq) {
   events_.allocation[row] = id;
 }
 
-uint32_t AllocationTracker::AddPreexisting(uint32_t row) {
+// A block that is known only by its free.
+uint32_t AllocationTracker::AddPreexisting(uint32_t row, uint32_t seq) {
   const uint64_t size_bytes = Believable(events_.size_bytes[row]);
-  preexisting_.push_back({events_.addr[row], size_bytes, rounding_.BlockBytes(size_bytes), kNone, kNone, events_.stream[row],
+  const uint32_t id = kPreexistingBit | static_cast<uint32_t>(preexisting_.size());
+  preexisting_.push_back({events_.addr[row], size_bytes, rounding_.BlockBytes(size_bytes), kNone, seq, events_.stream[row],
                           events_.pool.empty() ? kNone : events_.pool[row], StackId{0}, events_.stack[row],
                           kPreexisting | kFreeUnmatched | kBlockApproximate});
-  return kPreexistingBit | static_cast<uint32_t>(preexisting_.size() - 1);
+  events_.allocation[row] = id;
+  return id;
 }
 
 void AllocationTracker::EndRow(uint32_t id, uint32_t row, uint32_t seq) {
-  if ((id & kPreexistingBit) != 0) {
-    preexisting_[id & ~kPreexistingBit].free_seq = seq;
-    return;
-  }
   table_.free_seq[id] = seq;
   if (events_.kind[row] != EventKind::kFreeCompleted) return;
   if (events_.size_bytes[row] != table_.size_bytes[id]) {
@@ -111,31 +110,45 @@ void AllocationTracker::FreeRequested(uint32_t row, uint32_t seq) {
   const uint64_t addr = events_.addr[row];
   const bool completes_at_once = row + 1 < heap_.events.end && events_.kind[row + 1] == EventKind::kFreeCompleted && events_.addr[row + 1] == addr;
   const auto found = live_.find(addr);
-  const uint32_t id = found == live_.end() ? AddPreexisting(row) : found->second;
+  if (found == live_.end()) {
+    if (completes_at_once) {
+      const uint32_t id = AddPreexisting(row + 1, seq + 1);
+      events_.allocation[row] = id;
+      preexisting_.back().free_requested_seq = seq;
+    } else {
+      unknown_requests_.try_emplace(addr, row);
+    }
+    return;
+  }
+  const uint32_t id = found->second;
   events_.allocation[row] = id;
-  uint32_t& requested = (id & kPreexistingBit) != 0 ? preexisting_[id & ~kPreexistingBit].free_requested_seq : table_.free_requested_seq[id];
-  if (requested != kNone) {
-    builder_.diagnostics().Note(Severity::kWarning, "freed_twice", "Blocks were given back twice without being allocated in between; the first time counts.");
-  } else {
+  uint32_t& requested = table_.free_requested_seq[id];
+  if (requested == kNone) {
     requested = seq;
+  } else {
+    builder_.diagnostics().Note(Severity::kWarning, "freed_twice", "Blocks were given back twice without being allocated in between; the first time counts.");
   }
-  if (completes_at_once) {
-    // FreeCompleted() of the next row would look the address up again.
-    EndRow(id, row + 1, seq + 1);
-    events_.allocation[row + 1] = id;
-    if (found != live_.end()) live_.erase(found);
-  } else if (found == live_.end()) {
-    live_.emplace(addr, id);
-  }
+  if (!completes_at_once) return;
+  // FreeCompleted() of the next row would look the address up again.
+  EndRow(id, row + 1, seq + 1);
+  events_.allocation[row + 1] = id;
+  live_.erase(found);
 }
 
 void AllocationTracker::FreeCompleted(uint32_t row, uint32_t seq) {
   if (events_.allocation[row] != kNone) return;  // done with its request
-  const auto found = live_.find(events_.addr[row]);
-  const uint32_t id = found == live_.end() ? AddPreexisting(row) : found->second;
-  events_.allocation[row] = id;
-  EndRow(id, row, seq);
-  if (found != live_.end()) live_.erase(found);
+  if (const auto found = live_.find(events_.addr[row]); found != live_.end()) {
+    events_.allocation[row] = found->second;
+    EndRow(found->second, row, seq);
+    live_.erase(found);
+    return;
+  }
+  const uint32_t id = AddPreexisting(row, seq);
+  if (const auto request = unknown_requests_.find(events_.addr[row]); request != unknown_requests_.end()) {
+    preexisting_.back().free_requested_seq = request->second - heap_.events.begin;
+    events_.allocation[request->second] = id;
+    unknown_requests_.erase(request);
+  }
 }
 
 void AllocationTracker::MatchFinalBlocks(std::vector<FinalBlock> blocks) {
@@ -154,23 +167,21 @@ void AllocationTracker::MatchFinalBlock(const FinalBlock& block) {
   Column<uint32_t>& block_allocation = builder_.store().blocks.allocation;
   const auto found = live_.find(block.addr);
   if (found == live_.end()) {
-    block_allocation[block.block_row] = kPreexistingBit | static_cast<uint32_t>(preexisting_.size());
+    const uint32_t id = kPreexistingBit | static_cast<uint32_t>(preexisting_.size());
+    block_allocation[block.block_row] = id;
     preexisting_.push_back({block.addr, Believable(block.requested_bytes), block.block_bytes, kNone, kNone, block.stream, block.pool, block.stack,
                             StackId{0}, kPreexisting});
     if (block.stack.value != 0) ++result_.preexisting_with_stack_count;
+    if (const auto request = unknown_requests_.find(block.addr); request != unknown_requests_.end()) {
+      preexisting_.back().free_requested_seq = request->second - heap_.events.begin;
+      events_.allocation[request->second] = id;
+      unknown_requests_.erase(request);
+    }
     return;
   }
   const uint32_t id = found->second;
   live_.erase(found);
   block_allocation[block.block_row] = id;
-  if ((id & kPreexistingBit) != 0) {
-    // Known by its free request alone until now: the block says how large it really is and who made it.
-    Preexisting& row = preexisting_[id & ~kPreexistingBit];
-    row.block_bytes = block.block_bytes;
-    row.stack = block.stack;
-    row.flags = kPreexisting;
-    return;
-  }
   if (table_.size_bytes[id] != block.requested_bytes) {
     builder_.diagnostics().Note(Severity::kWarning, "block_size_differs", "Blocks of the final state were requested with another size than their allocation event says; the event's size counts.");
   }
@@ -182,9 +193,8 @@ void AllocationTracker::MatchFinalBlock(const FinalBlock& block) {
 void AllocationTracker::MarkGhosts() {
   uint64_t ghost_bytes = 0;
   for (const auto& [addr, id] : live_) {
-    const bool preexisting = (id & kPreexistingBit) != 0;
-    (preexisting ? preexisting_[id & ~kPreexistingBit].flags : table_.flags[id]) |= kGhost;
-    ghost_bytes += preexisting ? preexisting_[id & ~kPreexistingBit].size_bytes : table_.size_bytes[id];
+    table_.flags[id] |= kGhost;
+    ghost_bytes += table_.size_bytes[id];
   }
   if (live_.empty()) return;
   builder_.diagnostics().Note(Severity::kWarning, "live_without_block",
@@ -193,11 +203,19 @@ void AllocationTracker::MarkGhosts() {
                               kUnknownBytes, live_.size());
 }
 
+void AllocationTracker::NoteUnexplainedRequests() {
+  if (unknown_requests_.empty()) return;
+  builder_.diagnostics().Note(Severity::kWarning, "free_of_unknown_block",
+                              "Frees were requested at addresses where no event and no block of the final state shows a block; they have no effect.",
+                              kUnknownBytes, unknown_requests_.size());
+}
+
 void AllocationTracker::AppendPreexisting() {
   result_.preexisting_count = preexisting_.size();
   if (preexisting_.empty()) return;
   // Recorded with context="alloc", a free carries the stack of the allocation: then it tells who made the block.
-  const bool free_stack_is_alloc_stack = equal_free_stacks_ > 0 && other_free_stacks_ == 0;
+  constexpr uint64_t kEnoughEvidence = 32;
+  const bool free_stack_is_alloc_stack = equal_free_stacks_ >= kEnoughEvidence && other_free_stacks_ == 0;
   const auto base = static_cast<uint32_t>(table_.size());
   for (const Preexisting& row : preexisting_) {
     table_.addr.PushBack(row.addr);

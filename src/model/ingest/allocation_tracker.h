@@ -49,17 +49,19 @@ class AllocationTracker {
     StackId stack, free_stack;
     uint8_t flags;
   };
+  // Marks an index into preexisting_ in the columns that refer to allocations, until the rows have their place.
   static constexpr uint32_t kPreexistingBit = 0x80000000;
 
   void ReserveRows();
   void Alloc(uint32_t row, uint32_t seq);
   void FreeRequested(uint32_t row, uint32_t seq);
   void FreeCompleted(uint32_t row, uint32_t seq);
-  uint32_t AddPreexisting(uint32_t row);
+  uint32_t AddPreexisting(uint32_t row, uint32_t seq);
   void EndRow(uint32_t id, uint32_t row, uint32_t seq);
   void MatchFinalBlocks(std::vector<FinalBlock> blocks);
   void MatchFinalBlock(const FinalBlock& block);
   void MarkGhosts();
+  void NoteUnexplainedRequests();
   void AppendPreexisting();
   uint64_t Believable(uint64_t size_bytes);
 
@@ -68,7 +70,10 @@ class AllocationTracker {
   const BlockRounding& rounding_;
   EventTable& events_;
   AllocationTable& table_;
-  FlatMap<uint64_t, uint32_t> live_;  // addr → allocation row, or kPreexistingBit | index
+  FlatMap<uint64_t, uint32_t> live_;  // addr → allocation row
+  // Frees that were requested at an unknown address and are not complete yet: addr → event row. Whether there was a block
+  // is known when the free completes, or when the final state has it.
+  FlatMap<uint64_t, uint32_t> unknown_requests_;
   std::vector<Preexisting> preexisting_;
   PairingResult result_;
   uint64_t live_bytes_bound_ = 0;   // Σ of everything ever live: must stay summable

@@ -26,8 +26,8 @@ std::string HeapName(const Plan& plan) { return fmt::format("{}:{}", plan.kind =
 
 class Assembler {
  public:
-  Assembler(StoreBuilder& builder, Decoder& decoder, const SnapshotRoot& root, const AssembleOptions& options)
-      : builder_(builder), store_(builder.store()), decoder_(decoder), records_(decoder.records()), root_(root), options_(options) {}
+  Assembler(StoreBuilder& builder, Decoder& decoder, const SnapshotRoot& root)
+      : builder_(builder), store_(builder.store()), decoder_(decoder), records_(decoder.records()), root_(root) {}
 
   Status Run() {
     store_.sources.back().metadata = root_.settings;
@@ -72,7 +72,7 @@ class Assembler {
 
   // The last trace that has events is the one that was cut off: the final state does not belong to its last event.
   void MarkTruncated(std::vector<Plan>& plans) const {
-    if (!options_.truncated) return;
+    if (!decoder_.trace_is_cut()) return;
     for (auto plan = plans.rbegin(); plan != plans.rend(); ++plan) {
       if (plan->trace == nullptr) continue;
       plan->final_known = false;
@@ -268,7 +268,7 @@ class Assembler {
     const bool events_lost = overflowed || (buffer_full && pairing.preexisting_count > 0) || pairing.preexisting_with_stack_count > 0;
     if (!can.has_events) {
       heap.lower_bound = LowerBoundReason::kNoEvents;
-    } else if (options_.truncated && !plan.final_known) {
+    } else if (decoder_.trace_is_cut() && !plan.final_known) {
       heap.lower_bound = LowerBoundReason::kTruncated;
     } else if (events_lost) {
       heap.lower_bound = LowerBoundReason::kRingOverflow;
@@ -309,15 +309,14 @@ class Assembler {
   Decoder& decoder_;
   Records& records_;
   const SnapshotRoot& root_;
-  const AssembleOptions& options_;
   BlockRounding rounding_;
   std::vector<RowRange> event_ranges_;
 };
 
 }  // namespace
 
-Status Assemble(StoreBuilder& builder, Decoder& decoder, const SnapshotRoot& root, const AssembleOptions& options) {
-  return Assembler(builder, decoder, root, options).Run();
+Status Assemble(StoreBuilder& builder, Decoder& decoder, const SnapshotRoot& root) {
+  return Assembler(builder, decoder, root).Run();
 }
 
 }  // namespace memstrata::torch_snapshot

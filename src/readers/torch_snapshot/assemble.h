@@ -6,12 +6,8 @@
 
 namespace memstrata::torch_snapshot {
 
-struct AssembleOptions {
-  bool truncated = false;  // the file ended, or broke, before its end
-};
-
 /// Appends the heaps of the snapshot to the builder.
 /// errors: kLimitExceeded (rows, memory)
-Status Assemble(StoreBuilder& builder, Decoder& decoder, const SnapshotRoot& root, const AssembleOptions& options);
+Status Assemble(StoreBuilder& builder, Decoder& decoder, const SnapshotRoot& root);
 
 }  // namespace memstrata::torch_snapshot

@@ -36,6 +36,11 @@ Value Decoder::BigInteger(uint64_t bits, bool is_negative) {
   return {Kind::kBigInt, static_cast<int64_t>(big_integers_.size() - 1)};
 }
 
+Value Decoder::HugeInteger() {
+  builder_.diagnostics().Note(Severity::kWarning, "integer_too_large", "Integers have more than 64 bits; they are taken as unknown.");
+  return {Kind::kNone, 0};
+}
+
 Value Decoder::Float(double number) {
   floats_.PushBack(number);
   return {Kind::kFloat, static_cast<int64_t>(floats_.size() - 1)};
@@ -60,14 +65,24 @@ bool Decoder::Append(Value list, std::span<const Value> items) {
     if (NodeOf(items[0]).tag() == NodeTag::kFrame && AppendFrames(list, items)) return true;
     if (NodeOf(items[0]).tag() >= NodeTag::kEvent && AppendRecords(list, items)) return true;
   }
+  if (is_closing_) NoteCutTraces(items);
   AppendPlain(list, items);
   return true;
+}
+
+// A trace that only now, after the document broke, is put into the list of traces was not finished.
+void Decoder::NoteCutTraces(std::span<const Value> items) {
+  for (const Value item : items) {
+    if (!item.is(Kind::kList) || NodeOf(item).tag() != NodeTag::kRecords) continue;
+    trace_is_cut_ |= records_.lists[NodeOf(item).payload()].kind == RecordKind::kEvent;
+  }
 }
 
 bool Decoder::SetItems(Value dict, std::span<const Value> pairs) {
   if (!dict.is(Kind::kDict)) return false;
   if (NodeOf(dict).tag() == NodeTag::kEmpty) {
-    if (BecomeRecord(dict, pairs)) return true;
+    // Protocol 0 sets one item at a time: a record is then complete when it is put into its list (Settle).
+    if (pairs.size() > 2 && BecomeRecord(dict, pairs)) return true;
     uint32_t row = 0;
     if (free_pair_lists_.empty()) {
       row = static_cast<uint32_t>(pair_lists_.size());

@@ -33,6 +33,7 @@ class Decoder {
   // The Consumer of pickle::Machine; the JSON driver calls the same.
   Value Text(std::string_view bytes);
   Value BigInteger(uint64_t bits, bool is_negative);
+  Value HugeInteger();
   Value Float(double number);
   Value NewList() { return NewNode(Kind::kList, NodeTag::kEmpty); }
   Value NewDict() { return NewNode(Kind::kDict, NodeTag::kEmpty); }
@@ -42,6 +43,9 @@ class Decoder {
   Value Harmless(pickle::HarmlessGlobal which, Value arguments);
   std::string_view GetText(Value text) const { return builder_.store().strings.Get(TextId(text)); }
   bool over_limit() const;
+  void BeginClosing() { is_closing_ = true; }
+  /// A broken document ended inside the trace of a device: its newest events, and those of later devices, are missing.
+  bool trace_is_cut() const { return trace_is_cut_; }
   uint64_t memory_limit_bytes() const { return memory_limit_bytes_; }
   /// Rough memory held so far.
   uint64_t memory_bytes() const;
@@ -129,6 +133,7 @@ class Decoder {
   bool AppendFrames(Value list, std::span<const Value> items);
   bool AppendRecords(Value list, std::span<const Value> items);
   void AppendPlain(Value list, std::span<const Value> items);
+  void NoteCutTraces(std::span<const Value> items);
   /// A plain dict that is complete now becomes the record that it is, if it is one.
   void Settle(Value value);
   StackId InternFrameList(std::span<const Value> items);
@@ -173,6 +178,8 @@ class Decoder {
   Value last_user_metadata_;
   uint32_t last_context_ = kNone;
   std::string unknown_key_text_;
+  bool is_closing_ = false;
+  bool trace_is_cut_ = false;
   bool has_stacks_ = false;
   bool has_time_ = false;
 };

@@ -4,6 +4,7 @@
 
 #include "io/json/json_machine.h"
 #include "io/pickle/machine.h"
+#include "io/pickle/sniff.h"
 #include "readers/torch_snapshot/assemble.h"
 
 namespace memstrata::torch_snapshot {
@@ -17,19 +18,10 @@ bool LooksLikeJson(std::string_view head) {
   return start != std::string_view::npos && (head[start] == '{' || head[start] == '[');
 }
 
-bool LooksLikePickle(std::string_view head) {
-  if (head.size() < 2) return false;
-  const auto first = static_cast<unsigned char>(head[0]);
-  if (first == 0x80) return static_cast<unsigned char>(head[1]) >= 2;
-  // Protocols 0 and 1 have no header: a container or a global comes first.
-  return head.starts_with("(d") || head.starts_with("(l") || head.starts_with("]q") || head.starts_with("}q") || head.starts_with("]p") ||
-         head.starts_with("}p") || head.starts_with("(t") || head.starts_with("(i") || (first == 'c' && head.find('\n') != std::string_view::npos);
-}
-
 Match Probe(const ProbeInput& probe) {
   const auto mentions = [&](std::string_view word) { return probe.head.find(word) != std::string_view::npos; };
   const bool snapshot_words = mentions("device_traces") || (mentions("segments") && mentions("blocks")) || (mentions("total_size") && mentions("segment_type"));
-  if (LooksLikePickle(probe.head)) return snapshot_words ? Match::kCertain : Match::kLikely;
+  if (pickle::LooksLikePickle(probe.head)) return snapshot_words ? Match::kCertain : Match::kLikely;
   if (LooksLikeJson(probe.head)) return snapshot_words ? Match::kCertain : Match::kMaybe;
   return Match::kNo;
 }
@@ -84,7 +76,7 @@ Status Finish(StoreBuilder& builder, Decoder& decoder, pickle::Outcome& outcome,
   } else {
     LookAtRest(rest, builder);
   }
-  return Assemble(builder, decoder, *root, {.truncated = outcome.error.has_value()});
+  return Assemble(builder, decoder, *root);
 }
 
 Status Read(Input& input, StoreBuilder& builder, const ReadContext& context) {

@@ -63,7 +63,7 @@ void WriteFragmentation(JsonWriter& json, const std::optional<IdleBytes>& idle) 
   json.EndObject();
 }
 
-void WriteHolder(JsonWriter& json, const Store& store, const Holder& holder, uint64_t total_bytes, bool full_stacks) {
+void WriteHolder(JsonWriter& json, const Store& store, const Holder& holder, uint64_t total_bytes) {
   json.StartObject();
   json.Field("bytes", holder.bytes);
   json.Field("block_count", holder.block_count);
@@ -72,7 +72,7 @@ void WriteHolder(JsonWriter& json, const Store& store, const Holder& holder, uin
   if (!holder.name.empty()) json.Field("name", std::string_view(holder.name));
   json.Field("allocated_before_recording", holder.is_preexisting);
   json.Key("stack");
-  WriteFrames(json, store, full_stacks ? FramesOf(store, holder.stack) : FoldedFramesOf(store, holder.stack));
+  WriteFrames(json, store, FramesOf(store, holder.stack));
   json.EndObject();
 }
 
@@ -91,7 +91,7 @@ void WriteOutOfMemory(JsonWriter& json, const HeapSummary& summary) {
   json.EndArray();
 }
 
-void WriteHeap(JsonWriter& json, const Store& store, const HeapSummary& summary, bool full_stacks) {
+void WriteHeap(JsonWriter& json, const Store& store, const HeapSummary& summary) {
   const Heap& heap = *summary.heap;
   json.StartObject();
   json.Field("id", std::string_view(heap.id));
@@ -121,7 +121,7 @@ void WriteHeap(JsonWriter& json, const Store& store, const HeapSummary& summary,
   json.EndObject();
   json.Key("holders");
   json.StartArray();
-  for (const Holder& holder : summary.holders) WriteHolder(json, store, holder, summary.holders_bytes, full_stacks);
+  for (const Holder& holder : summary.holders) WriteHolder(json, store, holder, summary.holders_bytes);
   json.EndArray();
   WriteOutOfMemory(json, summary);
   json.EndObject();
@@ -129,14 +129,14 @@ void WriteHeap(JsonWriter& json, const Store& store, const HeapSummary& summary,
 
 }  // namespace
 
-Status WriteSummaryJson(const SummaryAnswer& answer, const SummaryJsonOptions& options, ByteSink& sink) {
+Status WriteSummaryJson(const SummaryAnswer& answer, ByteSink& sink) {
   JsonWriter json;
   json.StartObject();
   json.Field("schema", "memstrata.summary/1");
   WriteSources(json, *answer.store);
   json.Key("heaps");
   json.StartArray();
-  for (const HeapSummary& summary : answer.heaps) WriteHeap(json, *answer.store, summary, options.full_stacks);
+  for (const HeapSummary& summary : answer.heaps) WriteHeap(json, *answer.store, summary);
   json.EndArray();
   WriteMissing(json, *answer.store);
   WriteDiagnostics(json, *answer.store);

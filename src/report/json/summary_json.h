@@ -6,10 +6,7 @@
 
 namespace memstrata {
 
-struct SummaryJsonOptions {
-  bool full_stacks = false;  // with plumbing frames
-};
-
-Status WriteSummaryJson(const SummaryAnswer& answer, const SummaryJsonOptions& options, ByteSink& sink);
+/// Stacks are written whole: folding is for people.
+Status WriteSummaryJson(const SummaryAnswer& answer, ByteSink& sink);
 
 }  // namespace memstrata
