@@ -5,9 +5,8 @@
 namespace memstrata {
 namespace {
 
-Curve FromAllocations(const Store& store, const Heap& heap, const Column<uint64_t>& sizes) {
+Curve FromAllocations(const Store& store, const Heap& heap, const Column<uint64_t>& sizes, Curve curve) {
   const AllocationTable& table = store.allocations;
-  Curve curve;
   curve.after_bytes.Resize(heap.events.size(), 0);
   const auto delta = curve.after_bytes.mutable_span();  // modulo 2^64; the sums below are never negative
   for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
@@ -24,8 +23,7 @@ Curve FromAllocations(const Store& store, const Heap& heap, const Column<uint64_
   return curve;
 }
 
-Curve FromSegmentEvents(const Store& store, const Heap& heap) {
-  Curve curve;
+Curve FromSegmentEvents(const Store& store, const Heap& heap, Curve curve) {
   curve.begin_bytes = heap.reserved_begin_bytes;
   curve.after_bytes.Reserve(heap.events.size());
   uint64_t total = curve.begin_bytes;
@@ -45,13 +43,15 @@ Curve FromSegmentEvents(const Store& store, const Heap& heap) {
 
 }  // namespace
 
-Curve BuildCurve(const Store& store, const Heap& heap, Measure measure) {
+Curve BuildCurve(const Store& store, const Heap& heap, Measure measure, Curve reuse) {
+  reuse.begin_bytes = 0;
+  reuse.after_bytes.Truncate(0);
   switch (measure) {
-    case Measure::kBlock: return FromAllocations(store, heap, store.allocations.block_bytes);
-    case Measure::kReserved: return FromSegmentEvents(store, heap);
+    case Measure::kBlock: return FromAllocations(store, heap, store.allocations.block_bytes, std::move(reuse));
+    case Measure::kReserved: return FromSegmentEvents(store, heap, std::move(reuse));
     case Measure::kRequested: break;
   }
-  return FromAllocations(store, heap, store.allocations.size_bytes);
+  return FromAllocations(store, heap, store.allocations.size_bytes, std::move(reuse));
 }
 
 Peak FindPeak(const Curve& curve) {

@@ -27,7 +27,8 @@ struct Peak {
 /// unit: bytes   cost: O(events + allocations)
 /// kRequested: Σ requested sizes of live blocks, pending ones included. kBlock: Σ block sizes, derived for past blocks
 /// (AllocationFlag::kBlockApproximate). kReserved: Σ segments; only for heaps with has_segments.
-Curve BuildCurve(const Store& store, const Heap& heap, Measure measure);
+/// `reuse`: a curve that is no longer needed; its memory is taken.
+Curve BuildCurve(const Store& store, const Heap& heap, Measure measure, Curve reuse = {});
 
 Peak FindPeak(const Curve& curve);
 

@@ -100,7 +100,7 @@ Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const Su
   HeapSummary summary;
   summary.heap = &heap;
   CountEvents(store, heap, summary);
-  const Curve live = BuildCurve(store, heap, Measure::kRequested);
+  Curve live = BuildCurve(store, heap, Measure::kRequested);
   const Peak peak = FindPeak(live);
   summary.live_peak = PointAt(store, heap, peak);
   summary.is_lower_bound = heap.lower_bound != LowerBoundReason::kExact;
@@ -111,11 +111,15 @@ Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const Su
   summary.holders = FindHolders(store, heap, summary.holders_at, options.by, options.top_count);
   FindOutOfMemory(store, heap, live, summary);
   DescribeEnd(store, heap, live, summary);
-  if (heap.capabilities.has_block_bytes) summary.block_peak = PointAt(store, heap, FindPeak(BuildCurve(store, heap, Measure::kBlock)));
+  Curve scratch = std::move(live);
+  if (heap.capabilities.has_block_bytes) {
+    scratch = BuildCurve(store, heap, Measure::kBlock, std::move(scratch));
+    summary.block_peak = PointAt(store, heap, FindPeak(scratch));
+  }
   if (heap.capabilities.has_segments) {
-    const Curve reserved = BuildCurve(store, heap, Measure::kReserved);
-    summary.reserved_peak = PointAt(store, heap, FindPeak(reserved));
-    if (options.curve_column_count > 0) summary.reserved_columns = Reduce(reserved, options.curve_column_count);
+    scratch = BuildCurve(store, heap, Measure::kReserved, std::move(scratch));
+    summary.reserved_peak = PointAt(store, heap, FindPeak(scratch));
+    if (options.curve_column_count > 0) summary.reserved_columns = Reduce(scratch, options.curve_column_count);
   }
   return summary;
 }

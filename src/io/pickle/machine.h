@@ -16,6 +16,8 @@
 //     Value Tuple(std::span<const Value> items);
 //     bool Append(Value list, std::span<const Value> items);     // false: `list` is no list
 //     bool SetItems(Value dict, std::span<const Value> pairs);   // key, value, key, value …
+//     bool LearnShape(std::span<const Value> pairs);    // whether dicts with these keys, in this order, may be made by
+//     Value ShapedDict(std::span<const Value> values);  // this call, which gets the values of such a dict at once
 //     Value Harmless(HarmlessGlobal which, Value arguments);     // a tuple
 //     std::string_view GetText(Value text) const;
 //     bool over_limit() const;                           // asked now and then; true ends the run
@@ -24,6 +26,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <bit>
 #include <charconv>
 #include <string>
@@ -160,6 +163,8 @@ class Machine {
   // ---- opcode groups; each returns false to stop ----
   void Loop();
   bool FastSteps();
+  const uint8_t* ShapedDict(const uint8_t* at, const uint8_t* safe, const Value* memo, size_t memo_size, Value* values) const;
+  void LearnShape(std::span<const Value> pairs);
   bool Step(uint8_t opcode);
   bool StepNumber(uint8_t opcode);
   bool StepText(uint8_t opcode);
@@ -195,6 +200,10 @@ class Machine {
   std::vector<uint64_t> marks_;  // stack heights
   Column<Value> memo_;
   uint64_t memo_writes_ = 0;
+  // The keys of the last dict that the consumer took as a record: the next ones will have the same, in the same order.
+  static constexpr size_t kMostShapeKeys = 24;
+  std::array<Value, kMostShapeKeys> shape_keys_{};
+  size_t shape_key_count_ = 0;
   std::optional<Error> error_;
   uint64_t op_offset_ = 0;  // of the opcode that Step() carries out
   uint8_t protocol_ = 0;

@@ -69,17 +69,17 @@ void AllocationTracker::Alloc(uint32_t row, uint32_t seq) {
                                 "Blocks were allocated at an address that was still live: the free before it was not recorded. The old block ends there.");
   }
   const uint64_t size_bytes = Believable(events_.size_bytes[row]);
-  table_.addr.PushBack(events_.addr[row]);
-  table_.size_bytes.PushBack(size_bytes);
-  table_.block_bytes.PushBack(rounding_.BlockBytes(size_bytes));
-  table_.alloc_seq.PushBack(seq);
-  table_.free_requested_seq.PushBack(kNone);
-  table_.free_seq.PushBack(kNone);
-  table_.stack.PushBack(events_.stack[row]);
-  table_.free_stack.PushBack({0});
-  table_.stream.PushBack(events_.stream[row]);
-  table_.pool.PushBack(events_.pool.empty() ? kNone : events_.pool[row]);
-  table_.flags.PushBack(kBlockApproximate);
+  table_.addr.PushBackReserved(events_.addr[row]);
+  table_.size_bytes.PushBackReserved(size_bytes);
+  table_.block_bytes.PushBackReserved(rounding_.BlockBytes(size_bytes));
+  table_.alloc_seq.PushBackReserved(seq);
+  table_.free_requested_seq.PushBackReserved(kNone);
+  table_.free_seq.PushBackReserved(kNone);
+  table_.stack.PushBackReserved(events_.stack[row]);
+  table_.free_stack.PushBackReserved({0});
+  table_.stream.PushBackReserved(events_.stream[row]);
+  table_.pool.PushBackReserved(events_.pool.empty() ? kNone : events_.pool[row]);
+  table_.flags.PushBackReserved(kBlockApproximate);
   events_.allocation[row] = id;
 }
 

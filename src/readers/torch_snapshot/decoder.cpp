@@ -91,7 +91,7 @@ bool Decoder::SetItems(Value dict, std::span<const Value> pairs) {
       row = free_pair_lists_.back();
       free_pair_lists_.pop_back();
     }
-    NodeOf(dict) = Node(NodeTag::kPairs, row);
+    SetNode(dict, Node(NodeTag::kPairs, row));
   }
   if (NodeOf(dict).tag() != NodeTag::kPairs) {
     builder_.diagnostics().Note(Severity::kWarning, "record_changed_late", "A record was given more fields after it was complete; they are not read.");
@@ -151,7 +151,7 @@ uint64_t Decoder::UnusualUnsigned(Value value, uint64_t otherwise) {
 
 uint64_t Decoder::SizeOf(Value value) {
   constexpr uint64_t kLargestBelievableBytes = 1ULL << 60;  // PyTorch itself refuses larger requests
-  const uint64_t size_bytes = UnsignedOr(value, 0);
+  const uint64_t size_bytes = value.is(Kind::kNone) ? 0 : UnsignedOr(value, 0);
   if (size_bytes <= kLargestBelievableBytes) [[likely]] return size_bytes;
   builder_.diagnostics().Note(Severity::kDataLoss, "implausible_size", "A size is negative or above 2^60 bytes; it is counted as 0.");
   return 0;

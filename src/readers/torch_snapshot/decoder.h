@@ -6,6 +6,7 @@
 // events a range of rows. What is none of these is kept as a plain list or dict (settings, the top level).
 // So a 1 GB file never becomes a tree of objects, and memo identity makes equal stacks equal for free.
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,6 +41,8 @@ class Decoder {
   Value Tuple(std::span<const Value> items);
   bool Append(Value list, std::span<const Value> items);
   bool SetItems(Value dict, std::span<const Value> pairs);
+  bool LearnShape(std::span<const Value> pairs);
+  Value ShapedDict(std::span<const Value> values);
   Value Harmless(pickle::HarmlessGlobal which, Value arguments);
   std::string_view GetText(Value text) const { return builder_.store().strings.Get(TextId(text)); }
   bool over_limit() const;
@@ -79,21 +82,21 @@ class Decoder {
     uint64_t bits_ = 0;
   };
   using Pairs = std::span<const Value>;
-  /// One trace entry while its keys are read; kNone values stand for keys that it does not have.
-  struct EventFields {
-    EventKind kind = EventKind::kUnknown;
-    bool has_device_free = false;
-    uint64_t addr = 0;
-    uint64_t size_bytes = 0;
-    int64_t time_ns = kNoTime;
-    uint32_t stream = kNone;
-    StackId stack{0};
-    Value pool, compile_context, user_metadata, forward_frames, category;
+  /// The keys of a trace entry that have a meaning; what an entry does not have stays None.
+  enum EventField : uint8_t {
+    kAction, kAddr, kDeviceFree, kSize, kStream, kTime, kFrames, kPool, kCompileContext, kUserMetadata, kInternalMetadata,
+    kForwardFrames, kCategory, kOtherField, kEventFieldCount,
   };
+  using EventValues = std::array<Value, kEventFieldCount>;
 
   Value NewNode(Kind kind, NodeTag tag);
-  Node& NodeOf(Value container) { return nodes_[container.handle()]; }
-  Node NodeOf(Value container) const { return nodes_[container.handle()]; }
+  /// Trace entries of the usual shape need no node: their value is the row itself, marked by this bit.
+  static constexpr uint64_t kDirectEventBit = uint64_t{1} << 40;
+  Node NodeOf(Value container) const {
+    const uint64_t handle = container.handle();
+    return (handle & kDirectEventBit) != 0 ? Node(NodeTag::kEvent, static_cast<uint32_t>(handle)) : nodes_[handle];
+  }
+  void SetNode(Value container, Node node) { nodes_[container.handle()] = node; }
 
   static StringId TextId(Value text) { return {static_cast<uint32_t>(text.handle() & 0xFFFFFFFF)}; }
   static Symbol SymbolOf(Value value) {
@@ -118,9 +121,11 @@ class Decoder {
   Node MakeBlock(Pairs pairs);
   Node MakeAnnotation(Pairs pairs);
   EventKind KindOfAction(Value action);
-  void AddEvent(const EventFields& fields, uint32_t row);
+  static EventField FieldOf(Symbol key);
+  uint32_t AddEvent(const EventValues& values);
+  void AddUnusualColumns(const EventValues& values, uint32_t row);
   void ReserveEvents(size_t capacity);
-  uint32_t ContextOf(const EventFields& fields);
+  uint32_t ContextOf(const EventValues& values, Value metadata);
   static void SetSparse(Column<uint32_t>& column, uint32_t row, uint32_t value);
   int64_t TimeOf(Value microseconds);
   void ReadHistory(Value history, RawBlock& block);
@@ -177,6 +182,7 @@ class Decoder {
   Value last_compile_context_;
   Value last_user_metadata_;
   uint32_t last_context_ = kNone;
+  std::vector<EventField> shape_;  // fields of the last trace entry, in order
   std::string unknown_key_text_;
   bool is_closing_ = false;
   bool trace_is_cut_ = false;

@@ -62,7 +62,7 @@ bool Decoder::AppendFrames(Value list, std::span<const Value> items) {
     }
     stack = builder_.store().stacks.InternStack(frames);
   }
-  NodeOf(list) = Node(NodeTag::kStack, stack.value);
+  SetNode(list, Node(NodeTag::kStack, stack.value));
   return true;
 }
 
@@ -70,7 +70,7 @@ bool Decoder::AppendRecords(Value list, std::span<const Value> items) {
   const auto kind_of = [](NodeTag tag) { return static_cast<RecordKind>(static_cast<int>(tag) - static_cast<int>(NodeTag::kEvent)); };
   if (NodeOf(list).tag() == NodeTag::kEmpty) {
     records_.lists.push_back({kind_of(NodeOf(items[0]).tag()), {}});
-    NodeOf(list) = Node(NodeTag::kRecords, static_cast<uint32_t>(records_.lists.size()) - 1);
+    SetNode(list, Node(NodeTag::kRecords, static_cast<uint32_t>(records_.lists.size()) - 1));
   }
   if (NodeOf(list).tag() != NodeTag::kRecords) return false;
   RecordList& record_list = records_.lists[NodeOf(list).payload()];
@@ -94,7 +94,7 @@ void Decoder::AppendPlain(Value list, std::span<const Value> items) {
   const Node node = NodeOf(list);
   if (node.tag() == NodeTag::kEmpty) {
     item_lists_.emplace_back();
-    NodeOf(list) = Node(NodeTag::kItems, static_cast<uint32_t>(item_lists_.size()) - 1);
+    SetNode(list, Node(NodeTag::kItems, static_cast<uint32_t>(item_lists_.size()) - 1));
   } else if (node.tag() != NodeTag::kItems) {
     builder_.diagnostics().Note(Severity::kDataLoss, "foreign_list_item", "Lists hold items of another kind than the rest of the list; these are not read.", kUnknownBytes, items.size());
     return;

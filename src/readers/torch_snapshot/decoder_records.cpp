@@ -15,7 +15,7 @@ bool Decoder::BecomeRecord(Value dict, Pairs pairs) {
   for (size_t i = 0; i < pairs.size(); i += 2) {
     switch (SymbolOf(pairs[i])) {
       case Symbol::kAction:
-        NodeOf(dict) = MakeEvent(pairs);
+        SetNode(dict, MakeEvent(pairs));
         return true;
       case Symbol::kFilename:
       case Symbol::kLine:
@@ -46,7 +46,7 @@ bool Decoder::BecomeRecord(Value dict, Pairs pairs) {
   } else {
     return false;
   }
-  NodeOf(dict) = made;
+  SetNode(dict, made);
   return true;
 }
 
@@ -72,8 +72,7 @@ EventKind Decoder::KindOfAction(Value action) {
 }
 
 uint32_t Decoder::StreamOf(Value value) {
-  uint64_t handle = 0;
-  if (!ToUnsigned(value, &handle)) handle = 0;
+  const uint64_t handle = value.is(Kind::kNone) ? 0 : UnsignedOr(value, 0);
   if (last_stream_ == kNone || handle != last_stream_handle_) {
     last_stream_handle_ = handle;
     last_stream_ = builder_.InternStream(handle);
@@ -91,54 +90,87 @@ Pool Decoder::PoolOf(Value tuple) const {
   return pool;
 }
 
-Decoder::Node Decoder::MakeEvent(Pairs pairs) {
-  const auto row = static_cast<uint32_t>(records_.events.size());
-  EventFields fields;
-  for (size_t i = 0; i < pairs.size(); i += 2) {
-    const Value value = pairs[i + 1];
-    switch (SymbolOf(pairs[i])) {
-      case Symbol::kAction: fields.kind = KindOfAction(value); break;
-      case Symbol::kAddr: fields.addr = UnsignedOr(value, 0); break;
-      case Symbol::kDeviceFree: fields.addr = UnsignedOr(value, kUnknownBytes), fields.has_device_free = true; break;
-      case Symbol::kSize: fields.size_bytes = SizeOf(value); break;
-      case Symbol::kStream: fields.stream = StreamOf(value); break;
-      case Symbol::kTimeUs: fields.time_ns = TimeOf(value); break;
-      case Symbol::kFrames: fields.stack = StackOf(value); break;
-      case Symbol::kPoolId: fields.pool = value; break;
-      case Symbol::kCompileContext: fields.compile_context = value; break;
-      case Symbol::kUserMetadata: if (!IsEmptyText(value)) fields.user_metadata = value; break;
-      case Symbol::kInternalMetadata: fields.user_metadata = value; break;
-      case Symbol::kForwardFrames: fields.forward_frames = value; break;
-      case Symbol::kCategory: fields.category = value; break;
-      default: NoteUnknownKey("Trace entries", pairs[i]); break;
-    }
+Decoder::EventField Decoder::FieldOf(Symbol key) {
+  switch (key) {
+    case Symbol::kAction: return kAction;
+    case Symbol::kAddr: return kAddr;
+    case Symbol::kDeviceFree: return kDeviceFree;
+    case Symbol::kSize: return kSize;
+    case Symbol::kStream: return kStream;
+    case Symbol::kTimeUs: return kTime;
+    case Symbol::kFrames: return kFrames;
+    case Symbol::kPoolId: return kPool;
+    case Symbol::kCompileContext: return kCompileContext;
+    case Symbol::kUserMetadata: return kUserMetadata;
+    case Symbol::kInternalMetadata: return kInternalMetadata;
+    case Symbol::kForwardFrames: return kForwardFrames;
+    case Symbol::kCategory: return kCategory;
+    default: return kOtherField;
   }
-  if (fields.kind == EventKind::kOutOfMemory && !fields.has_device_free) fields.addr = kUnknownBytes;
-  AddEvent(fields, row);
-  return {NodeTag::kEvent, row};
 }
 
-void Decoder::AddEvent(const EventFields& fields, uint32_t row) {
-  EventTable& events = records_.events;
-  if (row == events.kind.capacity()) ReserveEvents(row < 4096 ? 8192 : row + size_t{row} / 2);
-  events.kind.PushBackReserved(fields.kind);
-  events.addr.PushBackReserved(fields.addr);
-  events.size_bytes.PushBackReserved(fields.size_bytes);
-  events.time_ns.PushBackReserved(fields.time_ns);
-  events.stream.PushBackReserved(fields.stream != kNone ? fields.stream : StreamOf(Value(Kind::kInt, 0)));
-  events.stack.PushBackReserved(fields.stack);
-  has_time_ |= fields.time_ns != kNoTime;
-  // Columns that most files do not have begin with the first event that needs them.
-  if (!fields.pool.is(Kind::kNone)) {
-    if (fields.pool != last_pool_value_) {
-      last_pool_value_ = fields.pool;
-      last_pool_ = builder_.InternPool(PoolOf(fields.pool));
-    }
-    SetSparse(events.pool, row, last_pool_);
+Decoder::Node Decoder::MakeEvent(Pairs pairs) {
+  EventValues values{};
+  for (size_t i = 0; i < pairs.size(); i += 2) {
+    const EventField field = FieldOf(SymbolOf(pairs[i]));
+    values[field] = pairs[i + 1];
+    if (field == kOtherField) NoteUnknownKey("Trace entries", pairs[i]);
   }
-  const bool has_context = !fields.user_metadata.is(Kind::kNone) || !fields.category.is(Kind::kNone) || !fields.forward_frames.is(Kind::kNone) ||
-                           (!fields.compile_context.is(Kind::kNone) && SymbolOf(fields.compile_context) != Symbol::kNotAvailable);
-  if (has_context) SetSparse(events.context, row, ContextOf(fields));
+  return {NodeTag::kEvent, AddEvent(values)};
+}
+
+bool Decoder::LearnShape(Pairs pairs) {
+  bool is_event = false;
+  std::vector<EventField> shape;
+  for (size_t i = 0; i + 1 < pairs.size(); i += 2) {
+    shape.push_back(FieldOf(SymbolOf(pairs[i])));
+    if (shape.back() == kOtherField) return false;  // such keys are counted one by one
+    is_event |= shape.back() == kAction;
+  }
+  if (is_event) shape_ = std::move(shape);
+  return is_event;
+}
+
+Value Decoder::ShapedDict(std::span<const Value> fields) {
+  EventValues values{};
+  for (size_t i = 0; i < fields.size(); ++i) values[shape_[i]] = fields[i];
+  return {Kind::kDict, static_cast<int64_t>(kDirectEventBit | AddEvent(values))};
+}
+
+uint32_t Decoder::AddEvent(const EventValues& values) {
+  EventTable& events = records_.events;
+  const auto row = static_cast<uint32_t>(events.size());
+  if (row == events.kind.capacity()) ReserveEvents(row < 4096 ? 8192 : row + size_t{row} / 2);
+  const EventKind kind = KindOfAction(values[kAction]);
+  const int64_t time_ns = TimeOf(values[kTime]);
+  const bool out_of_memory = kind == EventKind::kOutOfMemory;
+  const Value addr = out_of_memory ? values[kDeviceFree] : values[kAddr];
+  events.kind.PushBackReserved(kind);
+  events.addr.PushBackReserved(addr.is(Kind::kNone) ? (out_of_memory ? kUnknownBytes : 0) : UnsignedOr(addr, out_of_memory ? kUnknownBytes : 0));
+  events.size_bytes.PushBackReserved(SizeOf(values[kSize]));
+  events.time_ns.PushBackReserved(time_ns);
+  events.stream.PushBackReserved(StreamOf(values[kStream]));
+  events.stack.PushBackReserved(StackOf(values[kFrames]));
+  has_time_ |= time_ns != kNoTime;
+  AddUnusualColumns(values, row);
+  return row;
+}
+
+// Columns that most files do not have begin with the first event that needs them.
+void Decoder::AddUnusualColumns(const EventValues& values, uint32_t row) {
+  if (!values[kPool].is(Kind::kNone)) {
+    if (values[kPool] != last_pool_value_) {
+      last_pool_value_ = values[kPool];
+      last_pool_ = builder_.InternPool(PoolOf(values[kPool]));
+    }
+    SetSparse(records_.events.pool, row, last_pool_);
+  }
+  const bool compiled = !values[kCompileContext].is(Kind::kNone) && SymbolOf(values[kCompileContext]) != Symbol::kNotAvailable;
+  const bool labelled = !values[kUserMetadata].is(Kind::kNone) && !IsEmptyText(values[kUserMetadata]);
+  const Value metadata = labelled ? values[kUserMetadata] : values[kInternalMetadata];
+  if (compiled || !metadata.is(Kind::kNone) || !values[kCategory].is(Kind::kNone) || !values[kForwardFrames].is(Kind::kNone)) {
+    SetSparse(records_.events.context, row, ContextOf(values, metadata));
+  }
 }
 
 // All columns grow together, so that one test in AddEvent() serves them all.
@@ -157,16 +189,17 @@ void Decoder::SetSparse(Column<uint32_t>& column, uint32_t row, uint32_t value) 
   column.PushBack(value);
 }
 
-uint32_t Decoder::ContextOf(const EventFields& fields) {
+uint32_t Decoder::ContextOf(const EventValues& values, Value metadata) {
   // Runs of events have the same labels: compare before hashing.
-  const bool simple = fields.category.is(Kind::kNone) && fields.forward_frames.is(Kind::kNone);
-  if (simple && last_context_ != kNone && fields.compile_context == last_compile_context_ && fields.user_metadata == last_user_metadata_) return last_context_;
+  const Value compile_context = values[kCompileContext];
+  const bool simple = values[kCategory].is(Kind::kNone) && values[kForwardFrames].is(Kind::kNone);
+  if (simple && last_context_ != kNone && compile_context == last_compile_context_ && metadata == last_user_metadata_) return last_context_;
   const auto text = [&](Value value) { return value.is(Kind::kText) && SymbolOf(value) != Symbol::kNotAvailable ? TextId(value) : StringId{0}; };
-  const uint32_t context = builder_.InternContext({text(fields.compile_context), text(fields.user_metadata), text(fields.category), StackOfTexts(fields.forward_frames)});
+  const uint32_t context = builder_.InternContext({text(compile_context), text(metadata), text(values[kCategory]), StackOfTexts(values[kForwardFrames])});
   if (simple) {
     last_context_ = context;
-    last_compile_context_ = fields.compile_context;
-    last_user_metadata_ = fields.user_metadata;
+    last_compile_context_ = compile_context;
+    last_user_metadata_ = metadata;
   }
   return context;
 }
