@@ -34,6 +34,9 @@ BASE_FIGURES: dict[str, Json] = {
     }
 }
 
+# Of a cut file only the events are certain: whether the segments belong to the last event that was read is not known.
+EVENT_FIGURES: dict[str, Json] = {DEVICE: {"event_count": 63, "allocation_count": 21, "free_count": 20}}
+
 
 def base_snapshot(era: str = "2.7") -> object:
     device = CachingAllocator(0, 1 << 30, Clock())
@@ -80,7 +83,7 @@ def _cut(raw: bytes) -> Iterator[EdgeCase]:
             1, f"cut_in_trace_{percent}", "the oldest events are readable", raw[:position], summary(truncated=True)
         )
     yield EdgeCase(
-        1, "cut_before_stop", "everything is there but the last byte", raw[:-1], summary(BASE_FIGURES, truncated=True)
+        1, "cut_before_stop", "everything is there but the last byte", raw[:-1], summary(EVENT_FIGURES, truncated=True)
     )
 
 

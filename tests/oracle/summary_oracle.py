@@ -25,9 +25,8 @@ from .fragmentation import Fragmentation, fragmentation_at_end
 
 Stack = tuple[tuple[str, str, int], ...]
 
-# What tells one live block from another: its address, and for a block without an `alloc` event the seq of its
-# `free_completed` (AT_END where it has none): several such blocks can have had one address one after another. TRACED:
-# it has an `alloc` event.
+# What tells one live block from another: its address, and TRACED if it has an `alloc` event, else the seq of the event
+# that ends it (AT_END where none does): several such blocks can have had one address one after another.
 Key = tuple[int, int]
 TRACED, AT_END = -1, sys.maxsize
 
@@ -154,36 +153,62 @@ def active_blocks(segments: Iterable[Json]) -> dict[int, tuple[int, LiveBlock]]:
 
 def early_blocks(blocks: dict[int, tuple[int, LiveBlock]], trace: list[Json]) -> dict[Key, LiveBlock]:
     """The blocks that exist without an `alloc` event: freed in the trace, or still there at its end."""
+    frees_tell_stacks = frees_carry_allocation_stacks(trace)
     result: dict[Key, LiveBlock] = {}
-    live: set[int] = set()
+    traced: set[int] = set()
+    requested: dict[int, LiveBlock] = {}  # known by their `free_requested`, not completed yet
     for seq, event in enumerate(trace):
-        if event["action"] == "alloc":
-            live.add(integer(event["addr"]))
-        elif event["action"] == "free_completed":
-            address = integer(event["addr"])
-            if address not in live:
-                result[address, seq] = LiveBlock(integer(event["size"]), None)
-            live.discard(address)
-    result.update({(address, AT_END): block for address, (_, block) in blocks.items() if address not in live})
+        action, address = event["action"], integer(event.get("addr", 0))
+        seen = LiveBlock(integer(event.get("size", 0)), event.get("frames") if frees_tell_stacks else None)
+        if action == "alloc":
+            if address in requested:
+                result[address, seq] = requested.pop(address)
+            traced.add(address)
+        elif action == "free_requested" and address not in traced:
+            requested.setdefault(address, seen)
+        elif action == "free_completed" and address not in traced:
+            result[address, seq] = requested.pop(address, seen)
+        elif action == "free_completed":
+            traced.remove(address)
+    for address, (_, block) in blocks.items():
+        if address not in traced:
+            seen = requested.pop(address, block)
+            result[address, AT_END] = LiveBlock(seen.size_bytes, block.frames or seen.frames, block.pending)
+    result.update({(address, AT_END): block for address, block in requested.items()})
     return result
+
+
+def frees_carry_allocation_stacks(trace: list[Json]) -> bool:
+    """Recorded with context='alloc', a free has its allocation's stack; with 'all', that of the code that frees."""
+    stacks: dict[int, object] = {}
+    equal_count = 0
+    for event in trace:
+        if event["action"] == "alloc":
+            stacks[integer(event["addr"])] = event.get("frames")
+        elif event["action"] == "free_completed" and event.get("frames") and integer(event["addr"]) in stacks:
+            if stack_of(event["frames"]) != stack_of(stacks.pop(integer(event["addr"]))):
+                return False
+            equal_count += 1
+    return equal_count > 0
 
 
 def step(live: dict[Key, LiveBlock], seq: int, event: Json) -> int:
     """Plays one event on the live blocks and returns by how much live memory changes."""
-    action, address, size_bytes = (event["action"], integer(event.get("addr", 0)), integer(event.get("size", 0)))
+    action, address, size_bytes = event["action"], integer(event.get("addr", 0)), integer(event.get("size", 0))
     if action == "alloc":
-        old = live.get((address, TRACED))
+        old = live.pop((address, TRACED), None) or live.pop((address, seq), None)
         live[address, TRACED] = LiveBlock(size_bytes, event.get("frames"))
         return size_bytes - (old.size_bytes if old is not None else 0)
     if action == "free_requested":
-        holding = live.get((address, TRACED)) or live.get(
-            min((key for key in live if key[0] == address), default=(0, 0))
-        )
-        if holding is not None:
-            holding.pending = True
+        live[_holding(live, address)].pending = True
     elif action == "free_completed":
-        return -live.pop((address, TRACED) if (address, TRACED) in live else (address, seq)).size_bytes
+        return -live.pop(_holding(live, address)).size_bytes
     return 0
+
+
+def _holding(live: dict[Key, LiveBlock], address: int) -> Key:
+    """The block at `address` that a free means: the one with an `alloc` event, else the early one that ends first."""
+    return (address, TRACED) if (address, TRACED) in live else min(key for key in live if key[0] == address)
 
 
 def holders_at(live: dict[Key, LiveBlock], trace: list[Json], last_seq: Optional[int]) -> dict[Stack, tuple[int, int]]:
