@@ -177,10 +177,11 @@ class Machine {
     FailHere("A pickle opcode reads a memo entry that was never written.");
     return false;
   }
-  bool Refuse(uint8_t opcode, std::string_view global);
-  bool PushGlobal(std::string_view module, std::string_view name);
+  bool Refuse(uint8_t opcode, std::string_view global, uint64_t offset);
+  bool PushGlobal(uint8_t opcode, std::string_view module, std::string_view name, uint64_t offset);
   bool Call(uint8_t opcode);
   void CloseOpenContainers();
+  void AppendLoneItems(size_t mark);
 
   Consumer& consumer_;
   Limits limits_;

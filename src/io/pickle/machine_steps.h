@@ -444,24 +444,24 @@ bool Machine<Consumer>::StepMemo(uint8_t opcode) {
 // ---- what would run code ----
 
 template <class Consumer>
-bool Machine<Consumer>::Refuse(uint8_t opcode, std::string_view global) {
+bool Machine<Consumer>::Refuse(uint8_t opcode, std::string_view global, uint64_t offset) {
   const std::string what = global.empty() ? "something outside the file" : fmt::format("\"{}\"", global);
   Fail(ErrorCode::kUnsupportedFormat,
        fmt::format("The pickle asks to load or call {} ({}). Nothing in a file is ever executed, so it is refused; a memory "
                    "snapshot holds only data.",
                    what, OpcodeName(opcode)),
-       op_offset());
+       offset);
   return false;
 }
 
 template <class Consumer>
-bool Machine<Consumer>::PushGlobal(std::string_view module, std::string_view name) {
+bool Machine<Consumer>::PushGlobal(uint8_t opcode, std::string_view module, std::string_view name, uint64_t offset) {
   for (size_t i = 0; i < std::size(kHarmlessGlobals); ++i) {
     if (module == kHarmlessGlobals[i].module && name == kHarmlessGlobals[i].name) {
       return Push(Value(Kind::kGlobal, static_cast<int64_t>(i)));
     }
   }
-  return Refuse(kGlobal, fmt::format("{}.{}", ReplaceControl(module), ReplaceControl(name)));
+  return Refuse(opcode, fmt::format("{}.{}", ReplaceControl(module), ReplaceControl(name)), offset);
 }
 
 template <class Consumer>
@@ -470,7 +470,7 @@ bool Machine<Consumer>::Call(uint8_t opcode) {
   if (!Has(2)) return false;
   const Value arguments = Top(1)[0];
   const Value callable = Top(2)[0];
-  if (!callable.is(Kind::kGlobal) || !arguments.is(Kind::kTuple)) return Refuse(opcode, "");
+  if (!callable.is(Kind::kGlobal) || !arguments.is(Kind::kTuple)) return Refuse(opcode, "", op_offset());
   const Value made = consumer_.Harmless(kHarmlessGlobals[callable.handle()].which, arguments);
   stack_.Truncate(stack_.size() - 2);
   return Push(made);
@@ -478,6 +478,7 @@ bool Machine<Consumer>::Call(uint8_t opcode) {
 
 template <class Consumer>
 bool Machine<Consumer>::StepGlobal(uint8_t opcode) {
+  const uint64_t offset = op_offset();  // of the opcode: its arguments are not taken yet
   std::string_view first;
   switch (opcode) {
     case kGlobal: case kInst: {
@@ -485,55 +486,65 @@ bool Machine<Consumer>::StepGlobal(uint8_t opcode) {
       const std::string module(first);
       std::string_view name;
       if (!TakeLine(&name)) return false;
-      if (opcode == kInst) return Refuse(opcode, fmt::format("{}.{}", ReplaceControl(module), ReplaceControl(name)));
-      return PushGlobal(module, name);
+      if (opcode == kInst) return Refuse(opcode, fmt::format("{}.{}", ReplaceControl(module), ReplaceControl(name)), offset);
+      return PushGlobal(opcode, module, name, offset);
     }
     case kStackGlobal: {
       if (!Has(2)) return false;
       const Value name = Top(1)[0];
       const Value module = Top(2)[0];
-      if (!name.is(Kind::kText) || !module.is(Kind::kText)) return Refuse(opcode, "");
+      if (!name.is(Kind::kText) || !module.is(Kind::kText)) return Refuse(opcode, "", offset);
       const std::string module_text(consumer_.GetText(module));
       const std::string name_text(consumer_.GetText(name));
       stack_.Truncate(stack_.size() - 2);
-      return PushGlobal(module_text, name_text);
+      return PushGlobal(opcode, module_text, name_text, offset);
     }
     case kReduce: case kNewObj:
       return Call(opcode);
     case kPersId:
       if (!TakeLine(&first)) return false;
-      return Refuse(opcode, ReplaceControl(first));
+      return Refuse(opcode, ReplaceControl(first), offset);
     default:
-      return Refuse(opcode, "");
+      return Refuse(opcode, "", offset);
   }
 }
 
+// A dict below the outermost one is a record of some list: half a record is no record, so it is dropped.
 template <class Consumer>
 void Machine<Consumer>::CloseOpenContainers() {
   while (!marks_.empty()) {
     const size_t mark = marks_.back();
-    std::span<const Value> items = stack_.span().subspan(mark);
-    const size_t floor = marks_.size() > 1 ? marks_[marks_.size() - 2] : 0;
-    if (mark > floor && !items.empty()) {
-      const Value owner = stack_[mark - 1];
-      if (owner.is(Kind::kList)) {
-        (void)consumer_.Append(owner, items);
-      } else if (owner.is(Kind::kDict)) {
-        (void)consumer_.SetItems(owner, items.first(items.size() / 2 * 2));
-      }
+    const bool is_outermost = marks_.size() == 1;
+    const size_t floor = is_outermost ? 0 : marks_[marks_.size() - 2];
+    const Value owner = mark > floor ? stack_[mark - 1] : Value();
+    if (owner.is(Kind::kList)) {
+      (void)consumer_.Append(owner, stack_.span().subspan(mark));
+    } else if (owner.is(Kind::kDict) && is_outermost) {
+      AppendLoneItems(mark);
+      (void)consumer_.SetItems(owner, stack_.span().subspan(mark, (stack_.size() - mark) / 2 * 2));
     }
     DropMark();
+    if (owner.is(Kind::kDict) && !is_outermost) stack_.Truncate(mark - 1);
   }
-  // Protocol 0 fills containers without marks: what lies above a list or dict belongs to it.
+  // Protocol 0 fills containers without marks: what lies above a list or the outermost dict belongs to it.
   while (stack_.size() > 1) {
     const Value top = Top(1)[0];
     const Value below = Top(2)[0];
-    if (below.is(Kind::kList)) {
+    if (!top.is(Kind::kDict) && below.is(Kind::kList)) {
       (void)consumer_.Append(below, {&top, 1});
-    } else if (stack_.size() > 2 && Top(3)[0].is(Kind::kDict)) {
-      (void)consumer_.SetItems(Top(3)[0], Top(2));
-      stack_.Truncate(stack_.size() - 1);
+    } else if (!top.is(Kind::kDict) && stack_.size() == 3 && stack_[0].is(Kind::kDict)) {
+      (void)consumer_.SetItems(stack_[0], Top(2));
     }
+    stack_.Truncate(stack_.size() - 1);
+  }
+}
+
+// A list of one item is filled by APPEND, without a mark: cut off before that, the item still lies above its list, and
+// the key, the list and the item are an odd number of values above the dict's mark.
+template <class Consumer>
+void Machine<Consumer>::AppendLoneItems(size_t mark) {
+  while ((stack_.size() - mark) % 2 != 0 && stack_.size() - mark > 2 && Top(2)[0].is(Kind::kList)) {
+    (void)consumer_.Append(Top(2)[0], Top(1));
     stack_.Truncate(stack_.size() - 1);
   }
 }

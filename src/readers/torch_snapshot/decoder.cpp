@@ -67,7 +67,8 @@ bool Decoder::Append(Value list, std::span<const Value> items) {
 bool Decoder::SetItems(Value dict, std::span<const Value> pairs) {
   if (!dict.is(Kind::kDict)) return false;
   if (NodeOf(dict).tag() == NodeTag::kEmpty) {
-    if (BecomeRecord(dict, pairs)) return true;
+    // Protocol 0 sets one item at a time: a dict with one item may not be complete, and is looked at again in Settle().
+    if (pairs.size() > 2 && BecomeRecord(dict, pairs)) return true;
     uint32_t row = 0;
     if (free_pair_lists_.empty()) {
       row = static_cast<uint32_t>(pair_lists_.size());
