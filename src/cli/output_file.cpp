@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,11 +15,17 @@ tl::unexpected<Error> CannotWrite(const std::string& path) {
   return tl::unexpected(Error{ErrorCode::kIo, fmt::format("It cannot be written: {}.", std::strerror(errno)), path});
 }
 
+bool IsDeviceOrPipe(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path) {
-  std::string partial = path + ".partial";
-  const int descriptor = open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  std::string partial = IsDeviceOrPipe(path) ? "" : path + ".partial";
+  const int descriptor = partial.empty() ? open(path.c_str(), O_WRONLY | O_CLOEXEC)
+                                         : open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor < 0) return CannotWrite(path);
   std::FILE* file = fdopen(descriptor, "wb");
   if (file == nullptr) {
@@ -31,7 +38,7 @@ Result<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path) 
 OutputFile::~OutputFile() {
   if (file_ == nullptr) return;
   (void)std::fclose(file_);
-  unlink(partial_.c_str());
+  if (!partial_.empty()) unlink(partial_.c_str());
 }
 
 Status OutputFile::Write(std::string_view bytes) {
@@ -44,6 +51,7 @@ Status OutputFile::Commit() {
   if (!flushed) return CannotWrite(path_);
   (void)std::fclose(file_);
   file_ = nullptr;
+  if (partial_.empty()) return {};
   if (std::rename(partial_.c_str(), path_.c_str()) == 0) return {};
   const int number = errno;
   unlink(partial_.c_str());

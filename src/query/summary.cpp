@@ -70,12 +70,28 @@ void FindOutOfMemory(const Store& store, const Heap& heap, const Curve& live, He
   }
 }
 
+// What of the live memory at the end is given back already and waits for another stream: by the events, or by the final
+// state where the request is not among them.
+uint64_t PendingBytesAtEnd(const Store& store, const Heap& heap) {
+  const AllocationTable& table = store.allocations;
+  uint64_t pending_bytes = 0;
+  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
+    if (table.free_seq[row] == kNone && table.free_requested_seq[row] != kNone) pending_bytes += table.size_bytes[row];
+  }
+  for (uint32_t row = heap.blocks.begin; row < heap.blocks.end; ++row) {
+    const uint32_t allocation = store.blocks.allocation[row];
+    if (store.blocks.state[row] != BlockState::kPendingFree || allocation == kNone) continue;
+    if (table.free_requested_seq[allocation] == kNone) pending_bytes += table.size_bytes[allocation];
+  }
+  return pending_bytes;
+}
+
 void DescribeEnd(const Store& store, const Heap& heap, const Curve& live, HeapSummary& summary) {
   summary.end_live_bytes = live.At(Moment::End(heap));
+  if (heap.capabilities.has_events || heap.capabilities.has_segments) summary.end_pending_bytes = PendingBytesAtEnd(store, heap);
   summary.idle = FindIdle(store, heap);
   if (!summary.idle) return;
   summary.end_block_bytes = summary.idle->block_bytes;
-  summary.end_pending_bytes = summary.idle->pending_bytes;
   summary.end_reserved_bytes = summary.idle->reserved_bytes;
 }
 

@@ -21,7 +21,6 @@ void AddBlockInUse(const BlockTable& blocks, uint32_t row, IdleBytes& sum) {
   const uint64_t requested = blocks.requested_bytes[row] == kUnknownBytes ? blocks.size_bytes[row] : blocks.requested_bytes[row];
   sum.block_bytes += blocks.size_bytes[row];
   sum.rounding_bytes += blocks.size_bytes[row] - std::min(requested, blocks.size_bytes[row]);
-  if (blocks.state[row] == BlockState::kPendingFree) sum.pending_bytes += requested;
 }
 
 }  // namespace

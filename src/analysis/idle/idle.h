@@ -18,7 +18,6 @@ struct IdleBytes {
   uint64_t largest_idle_bytes = 0;   // largest hole that one request could use
   uint64_t rounding_bytes = 0;       // Σ (block - requested) of blocks in use
   uint64_t block_bytes = 0;          // Σ block sizes in use
-  uint64_t pending_bytes = 0;        // Σ requested of blocks that wait for another stream
   uint64_t reserved_bytes = 0;       // Σ segments
 
   /// 1 - largest hole / idle: 0 when one request could use all idle memory.
