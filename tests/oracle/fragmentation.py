@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from tests.plain_data import Json
 
-
 # Events that a stream takes part in; markers carry the stream 0 without using it.
 STREAM_ACTIONS = {
     "alloc",
