@@ -15,13 +15,17 @@ tl::unexpected<Error> CannotWrite(const std::string& path) {
   return tl::unexpected(Error{ErrorCode::kIo, fmt::format("It cannot be written: {}.", std::strerror(errno)), path});
 }
 
+bool IsDeviceOrPipe(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path) {
-  struct stat info {};
-  const bool special = stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);  // /dev/stdout and the like: no rename
-  std::string partial = special ? path : path + ".partial";
-  const int descriptor = open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | (special ? 0 : O_NOFOLLOW), 0600);
+  std::string partial = IsDeviceOrPipe(path) ? "" : path + ".partial";
+  const int descriptor = partial.empty() ? open(path.c_str(), O_WRONLY | O_CLOEXEC)
+                                         : open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor < 0) return CannotWrite(path);
   std::FILE* file = fdopen(descriptor, "wb");
   if (file == nullptr) {
@@ -34,7 +38,7 @@ Result<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path) 
 OutputFile::~OutputFile() {
   if (file_ == nullptr) return;
   (void)std::fclose(file_);
-  if (partial_ != path_) unlink(partial_.c_str());
+  if (!partial_.empty()) unlink(partial_.c_str());
 }
 
 Status OutputFile::Write(std::string_view bytes) {
@@ -47,7 +51,8 @@ Status OutputFile::Commit() {
   if (!flushed) return CannotWrite(path_);
   (void)std::fclose(file_);
   file_ = nullptr;
-  if (partial_ == path_ || std::rename(partial_.c_str(), path_.c_str()) == 0) return {};
+  if (partial_.empty()) return {};
+  if (std::rename(partial_.c_str(), path_.c_str()) == 0) return {};
   const int number = errno;
   unlink(partial_.c_str());
   errno = number;

@@ -70,21 +70,20 @@ void FindOutOfMemory(const Store& store, const Heap& heap, const Curve& live, He
   }
 }
 
-// Given back by the program, by an event or by the state of the final block, but still waiting.
+// What of the live memory at the end is given back already and waits for another stream: by the events, or by the final
+// state where the request is not among them.
 uint64_t PendingAtEnd(const Store& store, const Heap& heap) {
-  std::vector<bool> pending(heap.allocations.size(), false);
+  const AllocationTable& table = store.allocations;
+  uint64_t pending_bytes = 0;
   for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
-    pending[row - heap.allocations.begin] = IsPending(store.allocations, row, Moment::End(heap));
+    if (IsPending(table, row, Moment::End(heap))) pending_bytes += table.size_bytes[row];
   }
   for (uint32_t row = heap.blocks.begin; row < heap.blocks.end; ++row) {
     const uint32_t allocation = store.blocks.allocation[row];
-    if (store.blocks.state[row] == BlockState::kPendingFree && allocation != kNone) pending[allocation - heap.allocations.begin] = true;
+    if (store.blocks.state[row] != BlockState::kPendingFree || allocation == kNone) continue;
+    if (table.free_requested_seq[allocation] == kNone) pending_bytes += table.size_bytes[allocation];
   }
-  uint64_t bytes = 0;
-  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
-    if (pending[row - heap.allocations.begin]) bytes += store.allocations.size_bytes[row];
-  }
-  return bytes;
+  return pending_bytes;
 }
 
 void DescribeEnd(const Store& store, const Heap& heap, const Curve& live, HeapSummary& summary) {

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import random
+import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -73,13 +75,36 @@ def test_ten_sparse_gigabytes_behind_a_snapshot(program: Program, tmp_path: Path
 @pytest.mark.parametrize("arguments", (["summary"], ["summary", "--no-such-flag", "x"], ["no-such-verb"], []))
 def test_usage_errors(program: Program, arguments: list[str]) -> None:
     answer = program.run(*arguments)
-    assert answer.status == 2 and answer.stderr
+    assert answer.status == 2 and (answer.stderr or not arguments)  # Without a verb, the help is the answer.
 
 
-def test_full_disk(program: Program) -> None:
+@pytest.mark.parametrize("arguments", (["summary"], ["summary", "--json"], ["convert", "--to", "csv"]))
+def test_full_disk(program: Program, arguments: list[str]) -> None:
     """What cannot be written is an error, never a silent half."""
-    answer = program.run("convert", make_sample.SAMPLE, "--to", "csv", "--table", "events", "-o", "/dev/full")
-    assert answer.status == 1 and answer.stderr
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [program.binary, *arguments, make_sample.SAMPLE], stdout=full, stderr=subprocess.PIPE, timeout=5
+        )
+    assert done.returncode == 1 and done.stderr
+
+
+def test_output_to_a_pipe_does_not_replace_it(program: Program, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    received = tmp_path / "received"
+    with received.open("wb") as file, subprocess.Popen(["cat", pipe], stdout=file):
+        answer = program.run("convert", make_sample.SAMPLE, "--to", "csv", "-o", pipe)
+        assert stat.S_ISFIFO(pipe.stat().st_mode), "the pipe was replaced by a file"
+    assert answer.status == 0
+    assert received.read_bytes().startswith(b"row,heap,seq")
+
+
+def test_output_that_fails_leaves_the_old_file(program: Program, tmp_path: Path) -> None:
+    output = tmp_path / "table.csv"
+    output.write_text("from before")
+    answer = program.run("convert", tmp_path / "missing.pickle", "--to", "csv", "-o", output)
+    assert answer.status == 1
+    assert output.read_text() == "from before" and list(tmp_path.iterdir()) == [output]
 
 
 @pytest.mark.parametrize("encoding", ("protocol4", "torchscript", "json", "protocol0"))

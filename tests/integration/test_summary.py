@@ -18,12 +18,16 @@ from .summary_check import check_summary
 
 SMALL_MODEL = Shape(hidden=256, feed_forward=512, head_count=4, layer_count=2, vocabulary=1000)
 
-# PyTorch's own pages hold pickles only.
+# Protocols 0 and 1 have no header by which to find them in an archive or a page; PyTorch's pages hold pickles only.
+UNRECOGNISABLE = {
+    ("json", "html"),
+    *((f"protocol{number}", container) for number in (0, 1) for container in ("zip", "zip_stored", "html")),
+}
 ENCODED = [
     (encoding, container)
     for encoding in pickle_writer.ENCODINGS
     for container in pickle_writer.CONTAINERS
-    if (encoding, container) != ("json", "html")
+    if (encoding, container) not in UNRECOGNISABLE
 ]
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import gzip
+import io
 import json
+import pickle
 import pickletools
 import struct
 from collections.abc import Iterator
@@ -33,6 +36,9 @@ BASE_FIGURES: dict[str, Json] = {
         "end_reserved_bytes": 150 * MIB,
     }
 }
+
+# Of a cut file only the events are certain: whether the segments belong to the last event that was read is not known.
+EVENT_FIGURES: dict[str, Json] = {DEVICE: {"event_count": 63, "allocation_count": 21, "free_count": 20}}
 
 
 def base_snapshot(era: str = "2.7") -> object:
@@ -74,14 +80,49 @@ def _cut(raw: bytes) -> Iterator[EdgeCase]:
         yield EdgeCase(
             1, f"cut_in_segments_{percent}", "the trace is missing and part of the segments", raw[:position], either()
         )
-    for percent in range(30, 100, 10):
-        position = trace_begin + (len(raw) - trace_begin) * percent // 100
-        yield EdgeCase(
-            1, f"cut_in_trace_{percent}", "the oldest events are readable", raw[:position], summary(truncated=True)
+    for encoding in ("protocol0", "protocol2", "protocol4", "torchscript"):
+        whole = pickle_writer.ENCODINGS[encoding](base_snapshot())
+        begin, end = (
+            whole.index(b"segment_alloc"),
+            whole.rindex(b"snapshot" if encoding != "protocol0" else b"allocator_settings"),
         )
+        for percent in range(20, 100, 10):
+            data = whole[: begin + (end - begin) * percent // 100]
+            figures: Json = {"event_count": complete_event_count(data)}
+            yield EdgeCase(
+                1,
+                f"cut_in_trace_{encoding}_{percent}",
+                "the events before the cut are readable",
+                data,
+                summary({DEVICE: figures}, truncated=True),
+            )
     yield EdgeCase(
-        1, "cut_before_stop", "everything is there but the last byte", raw[:-1], summary(BASE_FIGURES, truncated=True)
+        1, "cut_before_stop", "everything is there but the last byte", raw[:-1], summary(EVENT_FIGURES, truncated=True)
     )
+
+
+class _OpenEnded(pickle._Unpickler):
+    """Python's own machine in pure Python, whose stack can be looked at when the file ends."""
+
+    metastack: list[list[object]]
+    stack: list[object]
+
+    def open_levels(self) -> list[list[object]]:
+        """The values on the stack when the file ended, one list for each MARK that is still open."""
+        with contextlib.suppress(EOFError, pickle.UnpicklingError, struct.error, IndexError, ValueError):
+            self.load()
+        return [*self.metastack, self.stack]
+
+
+def complete_event_count(cut: bytes) -> int:
+    """How many events of a cut snapshot with one device are complete."""
+    levels = _OpenEnded(io.BytesIO(cut)).open_levels()
+    values = [value for level in levels for value in level]
+    trace = values[values.index("device_traces") + 2]  # behind the key: the list of traces, then the trace
+    assert isinstance(trace, list)
+    # Inside the marks of the outermost dict and of the trace: events that no APPENDS has taken yet.
+    waiting = [value for level in levels[2:] for value in level if isinstance(value, dict) and "action" in value]
+    return len(trace) + len(waiting)
 
 
 def _padded(raw: bytes) -> Iterator[EdgeCase]:

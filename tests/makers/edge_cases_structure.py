@@ -4,6 +4,7 @@ states."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from tests.plain_data import Json
 
@@ -64,7 +65,13 @@ def _top_levels() -> Iterator[EdgeCase]:
     yield EdgeCase(
         7, "segments_only", "no history was recorded", dumps(snapshot([one_segment()], [])), summary(segments_only)
     )
-    extra: dict[object, object] = {**snapshot([one_segment()], []), "categories": ["a"], "version": 3, "nested": {"deep": [[{}]]}, 5: None}
+    extra: dict[Any, Any] = {
+        **snapshot([one_segment()], []),
+        "categories": ["a"],
+        "version": 3,
+        "nested": {"deep": [[{}]]},
+        5: None,
+    }
     yield EdgeCase(7, "extra_keys", "keys of third parties", dumps(extra), summary(segments_only))
     yield EdgeCase(
         7,
@@ -181,7 +188,6 @@ def _stacks() -> Iterator[EdgeCase]:
         "text": "train.py:3",
         "line_text": [{**good, "line": "3"}],
         "line_negative": [{**good, "line": -1}],
-        "line_huge": [{**good, "line": 1 << 70}],
     }.items():
         yield EdgeCase(
             9,
@@ -190,6 +196,8 @@ def _stacks() -> Iterator[EdgeCase]:
             with_frames(frames),
             summary(figures, oracle=False),
         )
+    huge_line = [{**good, "line": 1 << 70}]
+    yield EdgeCase(9, "frames_line_huge", "an integer beyond 64 bits", with_frames(huge_line), either())
     yield EdgeCase(
         9,
         "frames_missing",

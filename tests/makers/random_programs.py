@@ -3,6 +3,7 @@ snapshot."""
 
 from __future__ import annotations
 
+import contextlib
 import random
 
 from tests.plain_data import Json
@@ -51,11 +52,7 @@ def _step(generator: random.Random, device: CachingAllocator, live: list[tuple[C
     choice = generator.random()
     own = [address for owner, address in live if owner is device]
     if choice < 0.5 or not own:
-        try:
-            address = device.malloc(int(2 ** generator.uniform(0, 27)), generator.choice(STREAMS), _frames(generator))
-            live.append((device, address))
-        except OutOfMemoryError:
-            pass
+        _allocate(generator, device, live)
     elif choice < 0.9:
         address = generator.choice(own)
         live.remove((device, address))
@@ -68,10 +65,16 @@ def _step(generator: random.Random, device: CachingAllocator, live: list[tuple[C
         device.empty_cache()
     elif choice < 0.99:
         device.begin_pool((0, 1))
-        device.malloc(int(2 ** generator.uniform(8, 22)), frames=_frames(generator))
+        _allocate(generator, device, live)
         device.end_pool()
     else:
         device.mark_snapshot()
+
+
+def _allocate(generator: random.Random, device: CachingAllocator, live: list[tuple[CachingAllocator, int]]) -> None:
+    with contextlib.suppress(OutOfMemoryError):  # The event is in the trace; the program goes on.
+        size_bytes = int(2 ** generator.uniform(0, 27))
+        live.append((device, device.malloc(size_bytes, generator.choice(STREAMS), _frames(generator))))
 
 
 def _frames(generator: random.Random) -> Frames:

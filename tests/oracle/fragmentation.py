@@ -11,6 +11,17 @@ from dataclasses import dataclass
 
 from tests.plain_data import Json
 
+# Events that a stream takes part in; markers carry the stream 0 without using it.
+STREAM_ACTIONS = {
+    "alloc",
+    "free_requested",
+    "free_completed",
+    "segment_alloc",
+    "segment_free",
+    "segment_map",
+    "segment_unmap",
+}
+
 
 @dataclass
 class Fragmentation:
@@ -48,7 +59,7 @@ def fragmentation_at_end(segments: list[Json], trace: list[Json], annotations: l
             result.stream_or_split_bytes += idle_bytes
             idle_by_stream[segment["stream"]] = idle_by_stream.get(segment["stream"], 0) + idle_bytes
     for begin_seq in last_part_candidates(trace, annotations):
-        busy = {event["stream"] for event in trace[begin_seq:]}
+        busy = {event["stream"] for event in trace[begin_seq:] if event["action"] in STREAM_ACTIONS}
         result.stream_bytes_candidates.add(sum(size for stream, size in idle_by_stream.items() if stream not in busy))
     if not trace:
         result.stream_bytes_candidates.add(0)

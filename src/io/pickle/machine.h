@@ -188,7 +188,7 @@ class Machine {
     return false;
   }
   bool Refuse(uint8_t opcode, std::string_view global);
-  bool PushGlobal(std::string_view module, std::string_view name);
+  bool PushGlobal(uint8_t opcode, std::string_view module, std::string_view name);
   bool Call(uint8_t opcode);
   void CloseOpenContainers();
   void CollapseTop(size_t floor, bool inside_dict);

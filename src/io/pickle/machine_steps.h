@@ -506,13 +506,13 @@ bool Machine<Consumer>::Refuse(uint8_t opcode, std::string_view global) {
 }
 
 template <class Consumer>
-bool Machine<Consumer>::PushGlobal(std::string_view module, std::string_view name) {
+bool Machine<Consumer>::PushGlobal(uint8_t opcode, std::string_view module, std::string_view name) {
   for (size_t i = 0; i < std::size(kHarmlessGlobals); ++i) {
     if (module == kHarmlessGlobals[i].module && name == kHarmlessGlobals[i].name) {
       return Push(Value(Kind::kGlobal, static_cast<int64_t>(i)));
     }
   }
-  return Refuse(kGlobal, fmt::format("{}.{}", ReplaceControl(module), ReplaceControl(name)));
+  return Refuse(opcode, fmt::format("{}.{}", ReplaceControl(module), ReplaceControl(name)));
 }
 
 template <class Consumer>
@@ -537,7 +537,7 @@ bool Machine<Consumer>::StepGlobal(uint8_t opcode) {
       std::string_view name;
       if (!TakeLine(&name)) return false;
       if (opcode == kInst) return Refuse(opcode, fmt::format("{}.{}", ReplaceControl(module), ReplaceControl(name)));
-      return PushGlobal(module, name);
+      return PushGlobal(opcode, module, name);
     }
     case kStackGlobal: {
       if (!Has(2)) return false;
@@ -547,7 +547,7 @@ bool Machine<Consumer>::StepGlobal(uint8_t opcode) {
       const std::string module_text(consumer_.GetText(module));
       const std::string name_text(consumer_.GetText(name));
       stack_.Truncate(stack_.size() - 2);
-      return PushGlobal(module_text, name_text);
+      return PushGlobal(opcode, module_text, name_text);
     }
     case kReduce: case kNewObj:
       return Call(opcode);
@@ -584,16 +584,19 @@ template <class Consumer>
 void Machine<Consumer>::CloseOpenContainers() {
   while (!marks_.empty()) {
     const size_t mark = marks_.back();
-    const size_t floor = marks_.size() > 1 ? marks_[marks_.size() - 2] : 0;
+    const bool is_outermost = marks_.size() == 1;
+    const size_t floor = is_outermost ? 0 : marks_[marks_.size() - 2];
     const Value owner = mark > floor ? stack_[mark - 1] : Value();
     CollapseTop(mark, owner.is(Kind::kDict));
     const std::span<const Value> items = stack_.span().subspan(mark);
     if (owner.is(Kind::kList) && !items.empty()) {
       (void)consumer_.Append(owner, items);
-    } else if (owner.is(Kind::kDict) && items.size() >= 2) {
+    } else if (owner.is(Kind::kDict) && is_outermost && items.size() >= 2) {
       (void)consumer_.SetItems(owner, items.first(items.size() / 2 * 2));
     }
     DropMark();
+    // A dict below the outermost one is a record of some list: half a record is none.
+    if (owner.is(Kind::kDict) && !is_outermost) stack_.Truncate(mark - 1);
   }
   CollapseTop(0, false);
   stack_.Truncate(1);  // the root
