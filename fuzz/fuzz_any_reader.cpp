@@ -24,7 +24,8 @@ void CheckSums(const memstrata::SummaryAnswer& answer) {
     Require(heap.live_peak.bytes >= heap.end_live_bytes);
     if (!heap.idle) continue;
     const memstrata::IdleBytes& idle = *heap.idle;
-    Require(idle.private_pool_bytes + idle.whole_segment_bytes + idle.stream_bytes + idle.split_bytes == idle.idle_bytes);
+    Require(idle.private_pool_bytes + idle.whole_segment_bytes + idle.stream_bytes + idle.split_bytes ==
+            idle.idle_bytes);
   }
 }
 

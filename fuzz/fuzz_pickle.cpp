@@ -85,7 +85,9 @@ class Consumer {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   memstrata::MemorySource source({reinterpret_cast<const char*>(data), size});
   Consumer consumer;
-  memstrata::pickle::Machine<Consumer> machine(source, consumer, {.longest_text_bytes = 1 << 20, .stack_values = 1 << 20, .marks = 1 << 12, .memo_slack = 1 << 12});
+  memstrata::pickle::Machine<Consumer> machine(
+      source, consumer,
+      {.longest_text_bytes = 1 << 20, .stack_values = 1 << 20, .marks = 1 << 12, .memo_slack = 1 << 12});
   const memstrata::pickle::Outcome outcome = machine.Run();
   if (outcome.complete == outcome.error.has_value()) std::abort();  // it ends well or says why not
   return 0;

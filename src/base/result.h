@@ -19,7 +19,7 @@ enum class ErrorCode : uint8_t {
   kLimitExceeded,      // a safety limit (depth, size, expansion ratio, rows) was reached
   kIo,                 // the operating system said no
   kCancelled,
-  kInternal,           // our bug
+  kInternal,  // our bug
 };
 
 /// The stable name of a code, as printed in `memstrata.error/1`.
@@ -29,8 +29,8 @@ std::string_view ErrorCodeName(ErrorCode code);
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
-  std::string file;                         // empty when no input file is concerned
-  std::optional<uint64_t> offset_bytes;     // position in the unwrapped input
+  std::string file;                      // empty when no input file is concerned
+  std::optional<uint64_t> offset_bytes;  // position in the unwrapped input
 };
 
 template <class T>
@@ -47,8 +47,8 @@ inline tl::unexpected<Error> Fail(ErrorCode code, std::string message, std::opti
 #define MEMSTRATA_CONCAT(a, b) MEMSTRATA_CONCAT_INNER(a, b)
 
 /// Evaluates an expression that gives a Status or Result and returns its error to the caller.
-#define MEMSTRATA_TRY(expression)                                                           \
-  do {                                                                                      \
+#define MEMSTRATA_TRY(expression)                                                                 \
+  do {                                                                                            \
     if (auto status_ = (expression); !status_) return tl::unexpected(std::move(status_).error()); \
   } while (false)
 

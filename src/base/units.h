@@ -1,6 +1,6 @@
 #pragma once
-// How numbers are shown to people. Bytes are binary (KiB, MiB, GiB) everywhere on the screen; files and JSON carry exact
-// integers instead and never come through here.
+// How numbers are shown to people. Bytes are binary (KiB, MiB, GiB) everywhere on the screen; files and JSON carry
+// exact integers instead and never come through here.
 
 #include <cstdint>
 #include <string>

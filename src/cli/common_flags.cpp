@@ -14,7 +14,8 @@ Result<Store> OpenFiles(const Arguments& arguments, Console& console) {
   console.ClearProgress();
   if (!store) return store;
   for (const Source& source : store->sources) {
-    if (source.truncated) console.Message(fmt::format("{}: The file is incomplete; what could be read is shown.", source.file));
+    if (source.truncated)
+      console.Message(fmt::format("{}: The file is incomplete; what could be read is shown.", source.file));
   }
   return store;
 }

@@ -8,7 +8,8 @@ namespace memstrata::cli {
 
 inline constexpr FlagSpec kJsonFlag = {"--json", "", "", "Print one JSON object instead of text"};
 inline constexpr FlagSpec kHeapFlag = {"--heap", "", "ID", "Only this heap, for example cuda:0"};
-inline constexpr FlagSpec kFormatFlag = {"--format", "", "NAME", "Read the files as this format instead of recognising it"};
+inline constexpr FlagSpec kFormatFlag = {"--format", "", "NAME",
+                                         "Read the files as this format instead of recognising it"};
 inline constexpr FlagSpec kQuietFlag = {"--quiet", "-q", "", "No progress on standard error"};
 inline constexpr PositionalSpec kFilesPositional = {"FILE", "Capture to read; \"-\" is standard input", 1, kUnlimited};
 

@@ -1,7 +1,7 @@
+#include "analysis/category/category.h"
 #include "cli/common_flags.h"
 #include "cli/output_file.h"
 #include "cli/verbs.h"
-#include "analysis/category/category.h"
 #include "query/table.h"
 #include "report/csv/table_csv.h"
 #include "report/json/table_json.h"
@@ -26,7 +26,9 @@ Status Write(const Arguments& arguments, const Store& store, ByteSink& sink) {
   const Heap* heap = nullptr;
   if (const auto id = arguments.Get("--heap")) {
     heap = store.FindHeap(*id);
-    if (heap == nullptr) return Fail(ErrorCode::kInvalidArgument, "There is no heap \"" + *id + "\" in this file; `memstrata summary` lists them.");
+    if (heap == nullptr)
+      return Fail(ErrorCode::kInvalidArgument,
+                  "There is no heap \"" + *id + "\" in this file; `memstrata summary` lists them.");
   }
   const DerivedColumns derived = Derive(store);
   const TableContext context{store, derived};
@@ -36,7 +38,8 @@ Status Write(const Arguments& arguments, const Store& store, ByteSink& sink) {
 
 Status Convert(const Arguments& arguments, Console& console) {
   MEMSTRATA_TRY(FindTable(arguments.Get("--table").value_or("events")));  // before the file is read
-  if (!arguments.Has("--to")) return Fail(ErrorCode::kInvalidArgument, "Say what to convert to: --to csv or --to json.");
+  if (!arguments.Has("--to"))
+    return Fail(ErrorCode::kInvalidArgument, "Say what to convert to: --to csv or --to json.");
   MEMSTRATA_ASSIGN_OR_RETURN(const Store store, OpenFiles(arguments, console));
   const auto path = arguments.Get("--output");
   if (!path) return Write(arguments, store, console.out());
@@ -53,7 +56,8 @@ int RunConvert(const Arguments& arguments, Console& console) {
 constexpr FlagSpec kFlags[] = {
     {"--to", "", "FORMAT", "csv or json", kTargets},
     {"--table", "", "NAME",
-     "events (default), allocations, segments, final_segments, blocks, spans, stacks, frames, heaps, sources or diagnostics"},
+     "events (default), allocations, segments, final_segments, blocks, spans, stacks, frames, heaps, sources or "
+     "diagnostics"},
     {"--output", "-o", "PATH", "Write to this file instead of standard output"},
     kHeapFlag,
     kFormatFlag,
@@ -69,8 +73,10 @@ constexpr std::string_view kExamples[] = {
 const Subcommand kConvert = {
     .name = "convert",
     .summary = "Any table of a capture as CSV or JSON",
-    .description = "Writes one table of what was read: one line a row, the unit in the name of each column, an empty cell where a value\n"
-                   "is not known.",
+    .description =
+        "Writes one table of what was read: one line a row, the unit in the name of each column, an empty cell where a "
+        "value\n"
+        "is not known.",
     .positional = kFilesPositional,
     .flags = kFlags,
     .examples = kExamples,

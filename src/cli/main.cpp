@@ -14,8 +14,10 @@ int main(int argc, char** argv) {
   try {
     return memstrata::cli::ParseAndRun(argc, argv, console);
   } catch (const std::bad_alloc&) {
-    return console.ReportError(Error{ErrorCode::kLimitExceeded, "There is not enough memory on this machine for this input."}, false);
+    return console.ReportError(
+        Error{ErrorCode::kLimitExceeded, "There is not enough memory on this machine for this input."}, false);
   } catch (const std::exception& problem) {
-    return console.ReportError(Error{ErrorCode::kInternal, fmt::format("Internal error: {}. Please report it.", problem.what())}, false);
+    return console.ReportError(
+        Error{ErrorCode::kInternal, fmt::format("Internal error: {}. Please report it.", problem.what())}, false);
   }
 }

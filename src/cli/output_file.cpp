@@ -24,8 +24,9 @@ bool IsDeviceOrPipe(const std::string& path) {
 
 Result<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path) {
   std::string partial = IsDeviceOrPipe(path) ? "" : path + ".partial";
-  const int descriptor = partial.empty() ? open(path.c_str(), O_WRONLY | O_CLOEXEC)
-                                         : open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const int descriptor = partial.empty()
+                             ? open(path.c_str(), O_WRONLY | O_CLOEXEC)
+                             : open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor < 0) return CannotWrite(path);
   std::FILE* file = fdopen(descriptor, "wb");
   if (file == nullptr) {

@@ -24,7 +24,8 @@ class OutputFile final : public ByteSink {
   Status Commit();
 
  private:
-  OutputFile(std::string path, std::string partial, std::FILE* file) : path_(std::move(path)), partial_(std::move(partial)), file_(file) {}
+  OutputFile(std::string path, std::string partial, std::FILE* file)
+      : path_(std::move(path)), partial_(std::move(partial)), file_(file) {}
 
   std::string path_;
   std::string partial_;  // empty: the output goes to path_ itself

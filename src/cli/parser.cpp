@@ -13,9 +13,11 @@ namespace {
 
 constexpr std::string_view kDescription =
     "Where accelerator memory goes, over time, and why.\n"
-    "Reads what PyTorch and other frameworks already write. Nothing in a file is executed, nothing leaves this machine.";
+    "Reads what PyTorch and other frameworks already write. Nothing in a file is executed, nothing leaves this "
+    "machine.";
 constexpr std::string_view kFooter =
-    "Exit status: 0 fine; 1 the input cannot be read, or I/O failed; 2 the command line is wrong; 3 a valid answer that "
+    "Exit status: 0 fine; 1 the input cannot be read, or I/O failed; 2 the command line is wrong; 3 a valid answer "
+    "that "
     "is \"no\".\n`memstrata VERB --help` shows the flags and examples of a verb.";
 
 std::string Footer(const Subcommand& verb) {
@@ -26,10 +28,12 @@ std::string Footer(const Subcommand& verb) {
 }
 
 void AddFlag(CLI::App& app, const FlagSpec& flag, Arguments& arguments) {
-  const std::string names = flag.short_name.empty() ? std::string(flag.name) : fmt::format("{},{}", flag.short_name, flag.name);
+  const std::string names =
+      flag.short_name.empty() ? std::string(flag.name) : fmt::format("{},{}", flag.short_name, flag.name);
   CLI::Option* option = nullptr;
   if (flag.value_name.empty()) {
-    option = app.add_flag_callback(names, [&arguments, name = flag.name] { arguments.Add(name, ""); }, std::string(flag.help));
+    option = app.add_flag_callback(
+        names, [&arguments, name = flag.name] { arguments.Add(name, ""); }, std::string(flag.help));
   } else {
     option = app.add_option_function<std::vector<std::string>>(
         names,
@@ -50,7 +54,8 @@ void AddVerb(CLI::App& app, const Subcommand& verb, Arguments& arguments) {
   sub->footer(Footer(verb));
   for (const FlagSpec& flag : verb.flags) AddFlag(*sub, flag, arguments);
   if (verb.positional.max_count > 0) {
-    CLI::Option* option = sub->add_option(std::string(verb.positional.name), arguments.positionals, std::string(verb.positional.help));
+    CLI::Option* option =
+        sub->add_option(std::string(verb.positional.name), arguments.positionals, std::string(verb.positional.help));
     const auto most = verb.positional.max_count == kUnlimited ? CLI::detail::expected_max_vector_size
                                                               : static_cast<int>(verb.positional.max_count);
     option->expected(static_cast<int>(verb.positional.min_count), most)->type_name("");
@@ -115,7 +120,8 @@ int ParseAndRun(int argc, char** argv, Console& console) {
     return console.Finish(kExitOk);
   } catch (const CLI::ParseError& problem) {
     const std::string verb = argc > 1 && argv[1][0] != '-' ? fmt::format(" {}", argv[1]) : "";
-    console.Message(fmt::format("{}\nTry: memstrata{} --help", problem.what(), app.get_subcommands().empty() ? "" : verb));
+    console.Message(
+        fmt::format("{}\nTry: memstrata{} --help", problem.what(), app.get_subcommands().empty() ? "" : verb));
     return kExitUsage;
   }
   for (const Subcommand* verb : AllSubcommands()) {

@@ -1,6 +1,6 @@
 #pragma once
-// What a verb of `memstrata` is: a name, its flags as data, and a function. The flags feed the parser, `--help`, the shell
-// completions, the manual page and docs/reference/cli.md, so that none of these can disagree. Verbs are listed in
+// What a verb of `memstrata` is: a name, its flags as data, and a function. The flags feed the parser, `--help`, the
+// shell completions, the manual page and docs/reference/cli.md, so that none of these can disagree. Verbs are listed in
 // cli/subcommands.cpp; only cli/parser.cpp knows the flag library.
 
 #include <cstdint>

@@ -30,7 +30,8 @@ Status Summary(const Arguments& arguments, Console& console) {
   MEMSTRATA_ASSIGN_OR_RETURN(const SummaryAnswer answer, Summarize(store, options));
   if (json) return WriteSummaryJson(answer, console.out());
   const bool full_stacks = arguments.Has("--full-stacks");
-  return WriteSummaryText(answer, {.style = {console.use_color(), console.width()}, .full_stacks = full_stacks}, console.out());
+  return WriteSummaryText(answer, {.style = {console.use_color(), console.width()}, .full_stacks = full_stacks},
+                          console.out());
 }
 
 int RunSummary(const Arguments& arguments, Console& console) {
@@ -41,7 +42,9 @@ int RunSummary(const Arguments& arguments, Console& console) {
 constexpr FlagSpec kFlags[] = {
     kJsonFlag,
     kHeapFlag,
-    {"--at", "", "MOMENT", "Who holds memory at this moment: peak (default), end, the number of an event, or a time after the first event (1.5s, 250ms)"},
+    {"--at", "", "MOMENT",
+     "Who holds memory at this moment: peak (default), end, the number of an event, or a time after the first event "
+     "(1.5s, 250ms)"},
     {"--by", "", "KEY", "Group holders by stack (default), function, file or category", kHolderKeyNames},
     {"--top", "", "N", "Show the N largest holders (default 10); the rest is one row"},
     {"--full-stacks", "", "", "Show every frame, the plumbing of interpreter and dispatcher too"},
@@ -60,8 +63,10 @@ constexpr std::string_view kExamples[] = {
 const Subcommand kSummary = {
     .name = "summary",
     .summary = "What is in a file, how high memory went, when, and who holds it",
-    .description = "Reads a capture and says how high memory went, at which moment, who holds that peak by call stack, how much is\n"
-                   "reserved but idle and why, which out-of-memory events there were, and what the file cannot tell.",
+    .description =
+        "Reads a capture and says how high memory went, at which moment, who holds that peak by call stack, how much "
+        "is\n"
+        "reserved but idle and why, which out-of-memory events there were, and what the file cannot tell.",
     .positional = kFilesPositional,
     .flags = kFlags,
     .examples = kExamples,

@@ -31,10 +31,15 @@ Curve FromSegmentEvents(const Store& store, const Heap& heap, Curve curve) {
     const uint64_t size_bytes = store.events.size_bytes[row];
     switch (store.events.kind[row]) {
       case EventKind::kSegmentAlloc:
-      case EventKind::kSegmentMap: total += size_bytes; break;
+      case EventKind::kSegmentMap:
+        total += size_bytes;
+        break;
       case EventKind::kSegmentFree:
-      case EventKind::kSegmentUnmap: total -= std::min(total, size_bytes); break;
-      default: break;
+      case EventKind::kSegmentUnmap:
+        total -= std::min(total, size_bytes);
+        break;
+      default:
+        break;
     }
     curve.after_bytes.PushBack(total);
   }
@@ -47,9 +52,12 @@ Curve BuildCurve(const Store& store, const Heap& heap, Measure measure, Curve re
   reuse.begin_bytes = 0;
   reuse.after_bytes.Truncate(0);
   switch (measure) {
-    case Measure::kBlock: return FromAllocations(store, heap, store.allocations.block_bytes, std::move(reuse));
-    case Measure::kReserved: return FromSegmentEvents(store, heap, std::move(reuse));
-    case Measure::kRequested: break;
+    case Measure::kBlock:
+      return FromAllocations(store, heap, store.allocations.block_bytes, std::move(reuse));
+    case Measure::kReserved:
+      return FromSegmentEvents(store, heap, std::move(reuse));
+    case Measure::kRequested:
+      break;
   }
   return FromAllocations(store, heap, store.allocations.size_bytes, std::move(reuse));
 }
@@ -58,7 +66,8 @@ Peak FindPeak(const Curve& curve) {
   Peak peak{curve.begin_bytes, {}};
   const auto values = curve.after_bytes.span();
   const auto highest = std::max_element(values.begin(), values.end());
-  if (highest != values.end() && *highest > peak.bytes) peak = {*highest, Moment::AfterEvent(static_cast<uint32_t>(highest - values.begin()))};
+  if (highest != values.end() && *highest > peak.bytes)
+    peak = {*highest, Moment::AfterEvent(static_cast<uint32_t>(highest - values.begin()))};
   return peak;
 }
 
@@ -72,7 +81,8 @@ std::vector<CurveColumn> Reduce(const Curve& curve, uint32_t column_count) {
     const uint64_t entry = begin == 0 ? curve.begin_bytes : values[begin - 1];
     CurveColumn reduced{entry, entry};
     if (begin < end) {
-      const auto [low, high] = std::minmax_element(values.begin() + static_cast<ptrdiff_t>(begin), values.begin() + static_cast<ptrdiff_t>(end));
+      const auto [low, high] = std::minmax_element(values.begin() + static_cast<ptrdiff_t>(begin),
+                                                   values.begin() + static_cast<ptrdiff_t>(end));
       reduced = {*low, *high};
       if (column == 0) reduced.max_bytes = std::max(reduced.max_bytes, entry);
     }

@@ -13,10 +13,12 @@ namespace memstrata {
 enum class Measure : uint8_t { kRequested, kBlock, kReserved };
 
 struct Curve {
-  uint64_t begin_bytes = 0;       // before the first event
-  Column<uint64_t> after_bytes;   // [event_count] after each event
+  uint64_t begin_bytes = 0;      // before the first event
+  Column<uint64_t> after_bytes;  // [event_count] after each event
 
-  uint64_t At(Moment moment) const { return moment.event_count == 0 ? begin_bytes : after_bytes[moment.event_count - 1]; }
+  uint64_t At(Moment moment) const {
+    return moment.event_count == 0 ? begin_bytes : after_bytes[moment.event_count - 1];
+  }
 };
 
 struct Peak {

@@ -38,33 +38,40 @@ void CountEvents(const Store& store, const Heap& heap, HeapSummary& summary) {
     ++summary.preexisting_block_count;
     summary.preexisting_bytes += table.size_bytes[row - 1];
   }
-  for (uint32_t seq = 0; seq < heap.events.size() && !summary.first_time_ns; ++seq) summary.first_time_ns = TimeAt(store, heap, seq);
-  for (uint32_t seq = heap.events.size(); seq > 0 && !summary.last_time_ns; --seq) summary.last_time_ns = TimeAt(store, heap, seq - 1);
+  for (uint32_t seq = 0; seq < heap.events.size() && !summary.first_time_ns; ++seq)
+    summary.first_time_ns = TimeAt(store, heap, seq);
+  for (uint32_t seq = heap.events.size(); seq > 0 && !summary.last_time_ns; --seq)
+    summary.last_time_ns = TimeAt(store, heap, seq - 1);
 }
 
 std::string ReasonOf(const Heap& heap, const HeapSummary& summary) {
   switch (heap.lower_bound) {
-    case LowerBoundReason::kExact: return "";
+    case LowerBoundReason::kExact:
+      return "";
     case LowerBoundReason::kNoEvents:
       return "The file holds the state at one moment without a history; memory may have been higher before.";
     case LowerBoundReason::kRingOverflow:
-      return "The oldest events were overwritten in a full buffer; memory may have been higher before the first one that is left.";
+      return "The oldest events were overwritten in a full buffer; memory may have been higher before the first one "
+             "that is left.";
     case LowerBoundReason::kTruncated:
       return "The file is cut off; memory may have been higher after the last event that could be read.";
-    case LowerBoundReason::kLateStart: break;
+    case LowerBoundReason::kLateStart:
+      break;
   }
   if (summary.preexisting_block_count == 0) {
-    return fmt::format("Recording began when {} were reserved already; memory may have been higher before.", FormatBytes(heap.reserved_begin_bytes));
+    return fmt::format("Recording began when {} were reserved already; memory may have been higher before.",
+                       FormatBytes(heap.reserved_begin_bytes));
   }
-  return fmt::format("Recording began when {} blocks ({}) were live already; memory may have been higher before.", FormatCount(summary.preexisting_block_count),
-                     FormatBytes(summary.preexisting_bytes));
+  return fmt::format("Recording began when {} blocks ({}) were live already; memory may have been higher before.",
+                     FormatCount(summary.preexisting_block_count), FormatBytes(summary.preexisting_bytes));
 }
 
 void FindOutOfMemory(const Store& store, const Heap& heap, const Curve& live, HeapSummary& summary) {
   for (uint32_t row = heap.events.begin; row < heap.events.end; ++row) {
     if (store.events.kind[row] != EventKind::kOutOfMemory) continue;
     const uint32_t seq = row - heap.events.begin;
-    OutOfMemoryEvent event{seq, TimeAt(store, heap, seq), store.events.size_bytes[row], std::nullopt, live.At(Moment::AfterEvent(seq))};
+    OutOfMemoryEvent event{seq, TimeAt(store, heap, seq), store.events.size_bytes[row], std::nullopt,
+                           live.At(Moment::AfterEvent(seq))};
     if (store.events.addr[row] != kUnknownBytes) event.device_free_bytes = store.events.addr[row];
     summary.out_of_memory.push_back(event);
   }
@@ -88,7 +95,8 @@ uint64_t PendingAtEnd(const Store& store, const Heap& heap) {
 
 void DescribeEnd(const Store& store, const Heap& heap, const Curve& live, HeapSummary& summary) {
   summary.end_live_bytes = live.At(Moment::End(heap));
-  if (heap.capabilities.has_events || heap.capabilities.has_segments) summary.end_pending_bytes = PendingAtEnd(store, heap);
+  if (heap.capabilities.has_events || heap.capabilities.has_segments)
+    summary.end_pending_bytes = PendingAtEnd(store, heap);
   summary.idle = FindIdle(store, heap);
   if (!summary.idle) return;
   summary.end_block_bytes = summary.idle->block_bytes;
@@ -145,13 +153,18 @@ Result<Moment> ParseMoment(std::string_view text, const Store& store, const Heap
   const char* end = text.data() + text.size();
   if (const auto [at, problem] = std::from_chars(text.data(), end, seq); problem == std::errc{} && at == end) {
     if (seq < heap.events.size()) return Moment::AfterEvent(seq);
-    return Fail(ErrorCode::kInvalidArgument, fmt::format("Heap {} has {} events; there is no event {}.", heap.id, heap.events.size(), seq));
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("Heap {} has {} events; there is no event {}.", heap.id, heap.events.size(), seq));
   }
   const std::optional<double> duration_ns = ParseDuration(text);
   if (!duration_ns) {
-    return Fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is no moment; give peak, end, the number of an event, or a time after the first event such as 1.5s or 250ms.", text));
+    return Fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is no moment; give peak, end, the number of an event, "
+                                                         "or a time after the first event such as 1.5s or 250ms.",
+                                                         text));
   }
-  if (!heap.capabilities.has_time) return Fail(ErrorCode::kInvalidArgument, fmt::format("Heap {} has no times; name the moment by the number of an event.", heap.id));
+  if (!heap.capabilities.has_time)
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("Heap {} has no times; name the moment by the number of an event.", heap.id));
   uint32_t count = 0;
   int64_t first_ns = kNoTime;
   for (uint32_t at_seq = 0; at_seq < heap.events.size(); ++at_seq) {
@@ -173,8 +186,9 @@ Result<SummaryAnswer> Summarize(const Store& store, const SummaryOptions& option
     answer.heaps.push_back(std::move(summary));
   }
   if (answer.heaps.empty() && !options.heap.empty()) {
-    return Fail(ErrorCode::kInvalidArgument, known.empty() ? fmt::format("There is no heap \"{}\": the file holds none.", options.heap)
-                                                           : fmt::format("There is no heap \"{}\"; the file holds: {}.", options.heap, known));
+    return Fail(ErrorCode::kInvalidArgument,
+                known.empty() ? fmt::format("There is no heap \"{}\": the file holds none.", options.heap)
+                              : fmt::format("There is no heap \"{}\"; the file holds: {}.", options.heap, known));
   }
   return answer;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The answer to "what is in this file, how high did memory go, when, and who holds it": the data of `memstrata summary`.
-// The fields are those of docs/reference/json/summary.schema.json; writers only format them.
+// The answer to "what is in this file, how high did memory go, when, and who holds it": the data of `memstrata
+// summary`. The fields are those of docs/reference/json/summary.schema.json; writers only format them.
 
 #include <optional>
 #include <string>
@@ -14,11 +14,11 @@
 namespace memstrata {
 
 struct SummaryOptions {
-  std::string heap;                       // id; empty = all
-  std::string at = "peak";                // "peak", "end", an event number, or a time ("1.5s" after the first event)
+  std::string heap;         // id; empty = all
+  std::string at = "peak";  // "peak", "end", an event number, or a time ("1.5s" after the first event)
   HolderKey by = HolderKey::kStack;
   size_t top_count = 10;
-  uint32_t curve_column_count = 0;        // > 0: also reduced curves for drawing
+  uint32_t curve_column_count = 0;  // > 0: also reduced curves for drawing
 };
 
 /// One point of a curve; `seq` and `time_ns` are unknown before the first event.
@@ -49,7 +49,7 @@ struct HeapSummary {
   std::optional<int64_t> first_time_ns;
   std::optional<int64_t> last_time_ns;
   CurvePoint live_peak;
-  std::optional<CurvePoint> block_peak;     // derived from rounding rules: approximate
+  std::optional<CurvePoint> block_peak;  // derived from rounding rules: approximate
   std::optional<CurvePoint> reserved_peak;
   bool is_lower_bound = false;
   std::string lower_bound_reason;
@@ -58,8 +58,8 @@ struct HeapSummary {
   std::optional<uint64_t> end_pending_bytes;
   std::optional<uint64_t> end_reserved_bytes;
   std::optional<IdleBytes> idle;
-  Moment holders_at;                        // the peak unless asked otherwise
-  uint64_t holders_bytes = 0;               // live at that moment = Σ holders
+  Moment holders_at;           // the peak unless asked otherwise
+  uint64_t holders_bytes = 0;  // live at that moment = Σ holders
   std::vector<Holder> holders;
   std::vector<OutOfMemoryEvent> out_of_memory;
   std::vector<CurveColumn> live_columns;

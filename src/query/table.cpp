@@ -15,8 +15,9 @@ Result<const TableInfo*> FindTable(std::string_view name) {
   return Fail(ErrorCode::kInvalidArgument, fmt::format("There is no table \"{}\"; there are: {}.", name, known));
 }
 
-const Heap* HeapOfRow(const Store& store, RowRange Heap::* range, uint32_t row) {
-  const auto after = std::partition_point(store.heaps.begin(), store.heaps.end(), [&](const Heap& heap) { return (heap.*range).end <= row; });
+const Heap* HeapOfRow(const Store& store, RowRange Heap::*range, uint32_t row) {
+  const auto after = std::partition_point(store.heaps.begin(), store.heaps.end(),
+                                          [&](const Heap& heap) { return (heap.*range).end <= row; });
   return after != store.heaps.end() && (*after.*range).begin <= row ? &*after : nullptr;
 }
 

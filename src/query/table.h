@@ -1,6 +1,6 @@
 #pragma once
-// Any table of the store as named columns of cells: what `convert`, the web frames and the reference page are made from.
-// One list of columns per table (query/tables/NAME_table.cpp) is the only description of it. Tables are listed in
+// Any table of the store as named columns of cells: what `convert`, the web frames and the reference page are made
+// from. One list of columns per table (query/tables/NAME_table.cpp) is the only description of it. Tables are listed in
 // query/tables/registry.cpp.
 
 #include <functional>
@@ -17,9 +17,9 @@ namespace memstrata {
 
 /// What analyses say of rows of the store, joined in as columns. An empty vector: not computed, the cells are null.
 struct DerivedColumns {
-  std::vector<uint8_t> allocation_category;           // → kCategoryNames
-  std::vector<std::string_view> event_phase;          // empty text = none
-  std::vector<uint32_t> event_step;                   // kNone = none
+  std::vector<uint8_t> allocation_category;   // → kCategoryNames
+  std::vector<std::string_view> event_phase;  // empty text = none
+  std::vector<uint32_t> event_step;           // kNone = none
 };
 
 enum class CellType : uint8_t {
@@ -33,8 +33,8 @@ inline constexpr std::string_view kCellTypeNames[] = {"unsigned", "signed", "tex
 
 struct Cell {
   bool is_null = true;
-  uint64_t bits = 0;        // number, or two's complement of a signed one
-  std::string_view text;    // points into the store
+  uint64_t bits = 0;      // number, or two's complement of a signed one
+  std::string_view text;  // points into the store
 
   static Cell Null() { return {}; }
   static Cell Number(uint64_t number) { return {false, number, {}}; }
@@ -73,6 +73,6 @@ std::span<const TableInfo* const> AllTables();
 Result<const TableInfo*> FindTable(std::string_view name);
 
 /// The heap whose `range` holds `row`; heaps are in row order. cost: O(log heaps)
-const Heap* HeapOfRow(const Store& store, RowRange Heap::* range, uint32_t row);
+const Heap* HeapOfRow(const Store& store, RowRange Heap::*range, uint32_t row);
 
 }  // namespace memstrata

@@ -24,7 +24,8 @@ Result<const ReaderInfo*> Recognise(const ProbeInput& probe) {
   for (const ReaderInfo* reader : AllReaders()) {
     const Match match = reader->probe(probe);
     if (match == Match::kNo || match < best_match) continue;
-    const bool by_suffix = std::any_of(reader->suffixes.begin(), reader->suffixes.end(), [&](std::string_view s) { return probe.file.ends_with(s); });
+    const bool by_suffix = std::any_of(reader->suffixes.begin(), reader->suffixes.end(),
+                                       [&](std::string_view s) { return probe.file.ends_with(s); });
     tied = match == best_match && !by_suffix;
     if (match > best_match || by_suffix) {
       best = reader;
@@ -32,9 +33,12 @@ Result<const ReaderInfo*> Recognise(const ProbeInput& probe) {
     }
   }
   if (best == nullptr) {
-    return Fail(ErrorCode::kUnsupportedFormat, "No reader knows this kind of file. `memstrata doctor` lists what can be read.");
+    return Fail(ErrorCode::kUnsupportedFormat,
+                "No reader knows this kind of file. `memstrata doctor` lists what can be read.");
   }
-  if (tied) return Fail(ErrorCode::kUnsupportedFormat, fmt::format("The file could be of several formats, one of them {}; name one with --format.", best->id));
+  if (tied)
+    return Fail(ErrorCode::kUnsupportedFormat,
+                fmt::format("The file could be of several formats, one of them {}; name one with --format.", best->id));
   return best;
 }
 
@@ -48,7 +52,9 @@ Status ReadInto(StoreBuilder& builder, Input& input, const OpenOptions& options)
   }
   builder.AddSource({.file = input.file, .format = std::string(reader->id), .size_bytes = input.file_size_bytes});
   if (input.other_member_count > 0) {
-    builder.diagnostics().Note(Severity::kInfo, "other_zip_members", "The zip archive has further members, which are not read.", kUnknownBytes, input.other_member_count);
+    builder.diagnostics().Note(Severity::kInfo, "other_zip_members",
+                               "The zip archive has further members, which are not read.", kUnknownBytes,
+                               input.other_member_count);
   }
   return reader->read(input, builder, options.context);
 }

@@ -45,7 +45,8 @@ constexpr Rule kRules[] = {
 
 Category MatchFrame(std::string_view file, std::string_view function) {
   for (const Rule& rule : kRules) {
-    if (file.find(rule.file) != std::string_view::npos && function.find(rule.function) != std::string_view::npos) return rule.category;
+    if (file.find(rule.file) != std::string_view::npos && function.find(rule.function) != std::string_view::npos)
+      return rule.category;
   }
   return Category::kUnknown;
 }

@@ -8,17 +8,28 @@
 namespace memstrata {
 
 enum class Category : uint8_t {
-  kParameter, kBuffer, kGradient, kOptimizerState, kActivation, kAutocastCopy, kLogits, kTemporary, kInput, kKvCache,
-  kWorkspace, kCommunication, kStack, kUnknown,
+  kParameter,
+  kBuffer,
+  kGradient,
+  kOptimizerState,
+  kActivation,
+  kAutocastCopy,
+  kLogits,
+  kTemporary,
+  kInput,
+  kKvCache,
+  kWorkspace,
+  kCommunication,
+  kStack,
+  kUnknown,
 };
 inline constexpr std::string_view kCategoryNames[] = {
-    "parameter", "buffer", "gradient", "optimizer_state", "activation", "autocast_copy", "logits", "temporary", "input", "kv_cache",
-    "workspace", "communication", "stack", "unknown",
+    "parameter", "buffer", "gradient", "optimizer_state", "activation",    "autocast_copy", "logits",
+    "temporary", "input",  "kv_cache", "workspace",       "communication", "stack",         "unknown",
 };
 
-/// What the call stack alone says; kUnknown where it does not say it (backward runs without Python frames). A block that
-/// the writer of the file labelled keeps its label.
-/// cost: O(stack nodes) once; index = stack id
+/// What the call stack alone says; kUnknown where it does not say it (backward runs without Python frames). A block
+/// that the writer of the file labelled keeps its label. cost: O(stack nodes) once; index = stack id
 std::vector<Category> CategoriesByStack(const Store& store);
 
 /// The category that a label in a file names (torch.profiler's words), kUnknown for others.

@@ -6,27 +6,74 @@ namespace memstrata {
 namespace {
 
 bool ContainsAny(std::string_view text, std::span<const std::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
 }
 
 // Function names of frames that stand in every stack with C++ frames (spec of the official viewer's filter, widened by
 // allocator internals and the boxing layers observed in real snapshots).
 constexpr std::string_view kPlumbingFunctions[] = {
-    "unwind::unwind",    "CapturedTraceback::gather", "gather_with_cpp",   "__libc_start",       "PyEval_",          "_PyEval_",
-    "PyObject_",         "_PyObject_",                "PyFunction_",       "_PyFunction_",       "PyVectorcall_",    "PyCFunction",
-    "cfunction_",        "PyRun_",                    "Py_RunMain",        "Py_BytesMain",       "pymain_",          "run_mod",
-    "method_vectorcall", "slot_tp_call",              "_PyFunction_Vectorcall", "CUDACachingAllocator", "CachingAllocator", "at::detail::empty_",
-    "at::native::empty_", "at::_ops::empty",          "impl::BoxedKernelWrapper", "c10::Dispatcher",    "c10::impl::wrap_kernel_functor",
-    "call_functor_with_args", "make_boxed_from_unboxed", "std::thread::", "execute_native_thread_routine", "start_thread", "__clone", "clone3",
+    "unwind::unwind",
+    "CapturedTraceback::gather",
+    "gather_with_cpp",
+    "__libc_start",
+    "PyEval_",
+    "_PyEval_",
+    "PyObject_",
+    "_PyObject_",
+    "PyFunction_",
+    "_PyFunction_",
+    "PyVectorcall_",
+    "PyCFunction",
+    "cfunction_",
+    "PyRun_",
+    "Py_RunMain",
+    "Py_BytesMain",
+    "pymain_",
+    "run_mod",
+    "method_vectorcall",
+    "slot_tp_call",
+    "_PyFunction_Vectorcall",
+    "CUDACachingAllocator",
+    "CachingAllocator",
+    "at::detail::empty_",
+    "at::native::empty_",
+    "at::_ops::empty",
+    "impl::BoxedKernelWrapper",
+    "c10::Dispatcher",
+    "c10::impl::wrap_kernel_functor",
+    "call_functor_with_args",
+    "make_boxed_from_unboxed",
+    "std::thread::",
+    "execute_native_thread_routine",
+    "start_thread",
+    "__clone",
+    "clone3",
 };
 constexpr std::string_view kPlumbingFiles[] = {
-    "core/boxing", "/Register", "/Redispatch", "pythonrun.c", "Modules/main.c", "Objects/call.c", "Objects/methodobject.c",
-    "pycore_ceval.h", "ceval.c", "cpython/abstract.h", "CUDACachingAllocator", "Objects/", "Python/",
+    "core/boxing",
+    "/Register",
+    "/Redispatch",
+    "pythonrun.c",
+    "Modules/main.c",
+    "Objects/call.c",
+    "Objects/methodobject.c",
+    "pycore_ceval.h",
+    "ceval.c",
+    "cpython/abstract.h",
+    "CUDACachingAllocator",
+    "Objects/",
+    "Python/",
 };
 // Python code of the frameworks by its place in an installation.
 constexpr std::string_view kFrameworkPaths[] = {
-    "/torch/", "/jax/", "/jaxlib/", "/flax/", "/accelerate/", "/transformers/", "/deepspeed/", "/lightning/", "/pytorch_lightning/", "/megatron/", "/peft/",
-    "/diffusers/", "/timm/", "/torchvision/", "/site-packages/", "/dist-packages/", "/runpy.py", "/contextlib.py", "/threading.py", "/functools.py",
+    "/torch/",         "/jax/",         "/jaxlib/",
+    "/flax/",          "/accelerate/",  "/transformers/",
+    "/deepspeed/",     "/lightning/",   "/pytorch_lightning/",
+    "/megatron/",      "/peft/",        "/diffusers/",
+    "/timm/",          "/torchvision/", "/site-packages/",
+    "/dist-packages/", "/runpy.py",     "/contextlib.py",
+    "/threading.py",   "/functools.py",
 };
 
 bool IsPython(const Store& store, FrameId frame) {
@@ -81,7 +128,8 @@ std::string ShortFunctionName(std::string_view function) {
     if ((c == '>' || c == ')') && depth > 0) --depth;
   }
   if (flat.empty()) flat = function;
-  for (const std::string_view prefix : {"torch::autograd::generated::", "torch::autograd::", "at::native::", "at::_ops::", "at::", "c10::"}) {
+  for (const std::string_view prefix :
+       {"torch::autograd::generated::", "torch::autograd::", "at::native::", "at::_ops::", "at::", "c10::"}) {
     const size_t at = flat.find(prefix);
     if (at != std::string::npos) {
       flat.erase(0, at + prefix.size());

@@ -18,7 +18,8 @@ std::vector<bool> RecentStreams(const Store& store, const Heap& heap) {
 bool InUse(BlockState state) { return state == BlockState::kActive || state == BlockState::kPendingFree; }
 
 void AddBlockInUse(const BlockTable& blocks, uint32_t row, IdleBytes& sum) {
-  const uint64_t requested = blocks.requested_bytes[row] == kUnknownBytes ? blocks.size_bytes[row] : blocks.requested_bytes[row];
+  const uint64_t requested =
+      blocks.requested_bytes[row] == kUnknownBytes ? blocks.size_bytes[row] : blocks.requested_bytes[row];
   sum.block_bytes += blocks.size_bytes[row];
   sum.rounding_bytes += blocks.size_bytes[row] - std::min(requested, blocks.size_bytes[row]);
 }
@@ -47,10 +48,10 @@ std::optional<IdleBytes> FindIdle(const Store& store, const Heap& heap) {
     sum.reserved_bytes += segments.size_bytes[segment];
     const uint64_t idle_bytes = segments.size_bytes[segment] - std::min(used_bytes, segments.size_bytes[segment]);
     const bool is_private = segments.pool[segment] != kNone && store.pools[segments.pool[segment]].is_private();
-    uint64_t& kind = is_private                            ? sum.private_pool_bytes
-                     : used_bytes == 0                     ? sum.whole_segment_bytes
-                     : !recent[segments.stream[segment]]   ? sum.stream_bytes
-                                                           : sum.split_bytes;
+    uint64_t& kind = is_private                          ? sum.private_pool_bytes
+                     : used_bytes == 0                   ? sum.whole_segment_bytes
+                     : !recent[segments.stream[segment]] ? sum.stream_bytes
+                                                         : sum.split_bytes;
     kind += idle_bytes;
     sum.idle_bytes += idle_bytes;
   }

@@ -7,8 +7,8 @@
 
 namespace memstrata {
 
-/// idle = Σ segments - Σ block sizes in use (pending included). The kinds are disjoint and add up to idle; a hole counts
-/// as the first that fits, in this order.
+/// idle = Σ segments - Σ block sizes in use (pending included). The kinds are disjoint and add up to idle; a hole
+/// counts as the first that fits, in this order.
 struct IdleBytes {
   uint64_t idle_bytes = 0;
   uint64_t private_pool_bytes = 0;   // in a private pool: serves only its own graph or MemPool

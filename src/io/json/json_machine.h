@@ -17,7 +17,8 @@ namespace memstrata::json {
 class WindowStream {
  public:
   using Ch = char;
-  WindowStream(pickle::Window& window, const uint64_t& token_end_offset) : window_(window), token_end_offset_(token_end_offset) {}
+  WindowStream(pickle::Window& window, const uint64_t& token_end_offset)
+      : window_(window), token_end_offset_(token_end_offset) {}
   Ch Peek() const { return window_.Ensure(1) && !token_too_long_ ? static_cast<Ch>(*window_.cursor) : '\0'; }
   Ch Take() {
     if (window_.cursor == window_.limit) [[unlikely]] {
@@ -46,14 +47,16 @@ class WindowStream {
 template <class Consumer>
 class Machine {
  public:
-  Machine(ByteSource& source, Consumer& consumer) : consumer_(consumer), window_(source, pickle::Limits{}.longest_text_bytes) {}
+  Machine(ByteSource& source, Consumer& consumer)
+      : consumer_(consumer), window_(source, pickle::Limits{}.longest_text_bytes) {}
 
   /// As pickle::Machine::Run: after an error or a cut-off, open containers are closed as they are.
   pickle::Outcome Run() {
     WindowStream stream(window_, token_end_offset_);
     SkipByteOrderMark();
     rapidjson::Reader reader;
-    constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseNanAndInfFlag | rapidjson::kParseStopWhenDoneFlag;
+    constexpr unsigned kFlags =
+        rapidjson::kParseIterativeFlag | rapidjson::kParseNanAndInfFlag | rapidjson::kParseStopWhenDoneFlag;
     const rapidjson::ParseResult parsed = reader.Parse<kFlags>(stream, *this);
     pickle::Outcome outcome;
     outcome.complete = !parsed.IsError();
@@ -73,7 +76,8 @@ class Machine {
   bool Int(int value) { return Int64(value); }
   bool Uint(unsigned value) { return Int64(value); }
   bool Int64(int64_t value) {
-    return Add(pickle::Value::FitsInline(value) ? pickle::Value(pickle::Kind::kInt, value) : consumer_.BigInteger(static_cast<uint64_t>(value), value < 0));
+    return Add(pickle::Value::FitsInline(value) ? pickle::Value(pickle::Kind::kInt, value)
+                                                : consumer_.BigInteger(static_cast<uint64_t>(value), value < 0));
   }
   bool Uint64(uint64_t value) {
     return value < uint64_t{1} << 59 ? Int64(static_cast<int64_t>(value)) : Add(consumer_.BigInteger(value, false));
@@ -98,13 +102,15 @@ class Machine {
   };
 
   void SkipByteOrderMark() {
-    if (window_.Ensure(3) && window_.cursor[0] == 0xEF && window_.cursor[1] == 0xBB && window_.cursor[2] == 0xBF) window_.cursor += 3;
+    if (window_.Ensure(3) && window_.cursor[0] == 0xEF && window_.cursor[1] == 0xBB && window_.cursor[2] == 0xBF)
+      window_.cursor += 3;
   }
   bool Add(pickle::Value value) {
     token_end_offset_ = window_.offset_bytes();
     if (values_.size() >= kMostValues) return Stop("An object of the JSON document has more than 64 Mi values.");
     values_.push_back(value);
-    if (!open_.empty() && open_.back().container.is(pickle::Kind::kList) && values_.size() - open_.back().first >= kBatch) {
+    if (!open_.empty() && open_.back().container.is(pickle::Kind::kList) &&
+        values_.size() - open_.back().first >= kBatch) {
       Flush();
       if (consumer_.over_limit()) return Stop("The capture needs more memory than the limit allows.");
     }
@@ -138,8 +144,12 @@ class Machine {
   Error Explain(const rapidjson::ParseResult& parsed) {
     if (window_.error()) return *window_.error();
     if (limit_ != nullptr) return Error{ErrorCode::kLimitExceeded, limit_, {}, parsed.Offset()};
-    if (window_.at_end() && window_.available() == 0) return Error{ErrorCode::kTruncatedInput, "The JSON document ends in the middle.", {}, parsed.Offset()};
-    return Error{ErrorCode::kCorruptInput, fmt::format("The JSON document is damaged: {}", rapidjson::GetParseError_En(parsed.Code())), {}, parsed.Offset()};
+    if (window_.at_end() && window_.available() == 0)
+      return Error{ErrorCode::kTruncatedInput, "The JSON document ends in the middle.", {}, parsed.Offset()};
+    return Error{ErrorCode::kCorruptInput,
+                 fmt::format("The JSON document is damaged: {}", rapidjson::GetParseError_En(parsed.Code())),
+                 {},
+                 parsed.Offset()};
   }
 
   Consumer& consumer_;

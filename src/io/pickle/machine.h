@@ -1,11 +1,12 @@
 #pragma once
 // A pickle machine that executes nothing.
 //
-// It moves values between a stack, a memo and a Consumer, which says what containers become. Data opcodes of protocols 0
-// to 5 are carried out; an opcode that would import, call or build something ends the run with an error that names the
-// global and the offset, except for the few globals that the Consumer knows as harmless (see globals.h).
+// It moves values between a stack, a memo and a Consumer, which says what containers become. Data opcodes of protocols
+// 0 to 5 are carried out; an opcode that would import, call or build something ends the run with an error that names
+// the global and the offset, except for the few globals that the Consumer knows as harmless (see globals.h).
 //
-// Memory is bounded: texts have a limit, the memo only grows densely, stack and marks have limits. There is no recursion.
+// Memory is bounded: texts have a limit, the memo only grows densely, stack and marks have limits. There is no
+// recursion.
 //
 //   struct Consumer {                                    // all calls are direct, none virtual
 //     Value Text(std::string_view bytes);                // str, bytes, bytearray
@@ -49,8 +50,8 @@ struct Limits {
 
 /// How a run ended.
 struct Outcome {
-  Value root;               // of a complete run, or what could be saved of a broken one
-  bool complete = false;    // STOP was reached
+  Value root;             // of a complete run, or what could be saved of a broken one
+  bool complete = false;  // STOP was reached
   std::optional<Error> error;
   uint64_t end_offset_bytes = 0;
   uint8_t protocol = 0;
@@ -62,8 +63,8 @@ class Machine {
   Machine(ByteSource& source, Consumer& consumer, const Limits& limits = {})
       : consumer_(consumer), limits_(limits), window_(source, limits.longest_text_bytes) {}
 
-  /// Runs to STOP, to an error, or to the end of the input. After an error or a cut-off, everything that lies open on the
-  /// stack is closed as if the writer had ended its containers there, so that what was read is not lost.
+  /// Runs to STOP, to an error, or to the end of the input. After an error or a cut-off, everything that lies open on
+  /// the stack is closed as if the writer had ended its containers there, so that what was read is not lost.
   Outcome Run() {
     Loop();
     Outcome outcome;
@@ -121,7 +122,8 @@ class Machine {
   // ---- stack ----
   bool Push(Value value) {
     if (stack_.size() >= limits_.stack_values) {
-      Fail(ErrorCode::kLimitExceeded, "The pickle needs more than 64 Mi values at a time; no capture does.", op_offset());
+      Fail(ErrorCode::kLimitExceeded, "The pickle needs more than 64 Mi values at a time; no capture does.",
+           op_offset());
       return false;
     }
     stack_.PushBack(value);
@@ -163,7 +165,8 @@ class Machine {
   // ---- opcode groups; each returns false to stop ----
   void Loop();
   bool FastSteps();
-  const uint8_t* ShapedDict(const uint8_t* at, const uint8_t* safe, const Value* memo, size_t memo_size, Value* values) const;
+  const uint8_t* ShapedDict(const uint8_t* at, const uint8_t* safe, const Value* memo, size_t memo_size,
+                            Value* values) const;
   void LearnShape(std::span<const Value> pairs);
   bool Step(uint8_t opcode);
   bool StepNumber(uint8_t opcode);
@@ -183,7 +186,8 @@ class Machine {
   bool PushDecimal(std::string_view digits);
   bool PutMemo(uint64_t index);
   bool GetMemo(uint64_t index) {
-    if (index < memo_.size()) [[likely]] return Push(memo_[index]);
+    if (index < memo_.size()) [[likely]]
+      return Push(memo_[index]);
     FailHere("A pickle opcode reads a memo entry that was never written.");
     return false;
   }

@@ -2,8 +2,8 @@
 // What each opcode does. Part of io/pickle/machine.h; include that.
 //
 // Cost: about 2 ns an opcode. Ten opcodes make nearly all of a snapshot (memo reads, integers, MARK, MEMOIZE, SETITEMS,
-// EMPTY_DICT); FastSteps() carries these out on local copies of the cursor and the stack. Records come in long runs with
-// the same keys: ShapedDict() recognises a whole dict of the last shape at once, about 20 opcodes in 35 ns.
+// EMPTY_DICT); FastSteps() carries these out on local copies of the cursor and the stack. Records come in long runs
+// with the same keys: ShapedDict() recognises a whole dict of the last shape at once, about 20 opcodes in 35 ns.
 
 #include "io/pickle/machine.h"
 
@@ -17,7 +17,8 @@ void Machine<Consumer>::Loop() {
     if (!FastSteps()) return;
     if (window_.cursor == window_.limit) continue;
     if (steps % kStepsBetweenChecks == 0 && consumer_.over_limit()) {
-      return Fail(ErrorCode::kLimitExceeded, "The capture needs more memory than the limit allows.", window_.offset_bytes());
+      return Fail(ErrorCode::kLimitExceeded, "The capture needs more memory than the limit allows.",
+                  window_.offset_bytes());
     }
     op_offset_ = window_.offset_bytes();
     if (!Step(*window_.cursor++)) return;
@@ -70,7 +71,8 @@ inline const uint8_t* ShapedValue(const uint8_t* at, const Value* memo, size_t m
 /// At the MARK of a dict: reads its values if it has the keys of the last shape and simple values up to SETITEMS, and
 /// returns what follows; null where it differs. `safe`: from there on, less than one opcode is left in the window.
 template <class Consumer>
-const uint8_t* Machine<Consumer>::ShapedDict(const uint8_t* at, const uint8_t* safe, const Value* memo, size_t memo_size, Value* values) const {
+const uint8_t* Machine<Consumer>::ShapedDict(const uint8_t* at, const uint8_t* safe, const Value* memo,
+                                             size_t memo_size, Value* values) const {
   if (*at != kMark || shape_key_count_ == 0) return nullptr;
   ++at;
   for (size_t i = 0; i < shape_key_count_; ++i) {
@@ -93,7 +95,8 @@ void Machine<Consumer>::LearnShape(std::span<const Value> pairs) {
 }
 
 /// Carries out common opcodes until one comes that is not, the window is nearly used up, or room must be made. False
-/// after an error. Works on locals: stores through Value pointers could otherwise change the members that hold the sizes.
+/// after an error. Works on locals: stores through Value pointers could otherwise change the members that hold the
+/// sizes.
 template <class Consumer>
 bool Machine<Consumer>::FastSteps() {
   constexpr size_t kLongestFastBytes = 16;  // opcode and argument
@@ -112,7 +115,12 @@ bool Machine<Consumer>::FastSteps() {
   bool ok = true;
   for (bool common = true; common && at <= safe;) {
     switch (*at) {
-      case kBinGet: case kLongBinGet: case kBinInt1: case kBinInt2: case kBinInt: case kLong1: {
+      case kBinGet:
+      case kLongBinGet:
+      case kBinInt1:
+      case kBinInt2:
+      case kBinInt:
+      case kLong1: {
         const uint8_t* const after = ShapedValue(at, memo, memo_size, top);
         common = after != nullptr;
         if (common) ++top, at = after;
@@ -211,19 +219,65 @@ bool Machine<Consumer>::Step(uint8_t opcode) {
       return Push(Value(Kind::kBool, 1));
     case kNewFalse:
       return Push(Value(Kind::kBool, 0));
-    case kBinInt: case kBinInt1: case kBinInt2: case kInt: case kLong: case kLong1: case kLong4: case kFloat: case kBinFloat:
+    case kBinInt:
+    case kBinInt1:
+    case kBinInt2:
+    case kInt:
+    case kLong:
+    case kLong1:
+    case kLong4:
+    case kFloat:
+    case kBinFloat:
       return StepNumber(opcode);
-    case kString: case kBinString: case kShortBinString: case kUnicode: case kBinUnicode: case kShortBinUnicode:
-    case kBinUnicode8: case kBinBytes: case kShortBinBytes: case kBinBytes8: case kByteArray8:
+    case kString:
+    case kBinString:
+    case kShortBinString:
+    case kUnicode:
+    case kBinUnicode:
+    case kShortBinUnicode:
+    case kBinUnicode8:
+    case kBinBytes:
+    case kShortBinBytes:
+    case kBinBytes8:
+    case kByteArray8:
       return StepText(opcode);
-    case kGet: case kPut: case kBinPut: case kLongBinPut:
+    case kGet:
+    case kPut:
+    case kBinPut:
+    case kLongBinPut:
       return StepMemo(opcode);
-    case kEmptyList: case kEmptySet: case kEmptyDict: case kEmptyTuple: case kAppend: case kAppends: case kAddItems:
-    case kSetItem: case kSetItems: case kList:
-    case kDict: case kTuple: case kTuple1: case kTuple2: case kTuple3: case kFrozenSet:
+    case kEmptyList:
+    case kEmptySet:
+    case kEmptyDict:
+    case kEmptyTuple:
+    case kAppend:
+    case kAppends:
+    case kAddItems:
+    case kSetItem:
+    case kSetItems:
+    case kList:
+    case kDict:
+    case kTuple:
+    case kTuple1:
+    case kTuple2:
+    case kTuple3:
+    case kFrozenSet:
       return StepContainer(opcode);
-    case kGlobal: case kStackGlobal: case kReduce: case kBuild: case kInst: case kObj: case kNewObj: case kNewObjEx:
-    case kPersId: case kBinPersId: case kExt1: case kExt2: case kExt4: case kNextBuffer: case kReadOnlyBuffer:
+    case kGlobal:
+    case kStackGlobal:
+    case kReduce:
+    case kBuild:
+    case kInst:
+    case kObj:
+    case kNewObj:
+    case kNewObjEx:
+    case kPersId:
+    case kBinPersId:
+    case kExt1:
+    case kExt2:
+    case kExt4:
+    case kNextBuffer:
+    case kReadOnlyBuffer:
       return StepGlobal(opcode);
     default:
       FailHere(fmt::format("Byte 0x{:02x} is no pickle opcode.", opcode));
@@ -340,13 +394,19 @@ bool Machine<Consumer>::StepText(uint8_t opcode) {
   std::string_view text;
   bool ok = false;
   switch (opcode) {
-    case kShortBinUnicode: case kShortBinString: case kShortBinBytes:
+    case kShortBinUnicode:
+    case kShortBinString:
+    case kShortBinBytes:
       ok = TakeBytes<uint8_t>(&text);
       break;
-    case kBinUnicode: case kBinString: case kBinBytes:
+    case kBinUnicode:
+    case kBinString:
+    case kBinBytes:
       ok = TakeBytes<uint32_t>(&text);
       break;
-    case kBinUnicode8: case kBinBytes8: case kByteArray8:
+    case kBinUnicode8:
+    case kBinBytes8:
+    case kByteArray8:
       ok = TakeBytes<uint64_t>(&text);
       break;
     case kUnicode:
@@ -399,13 +459,17 @@ bool Machine<Consumer>::StepContainer(uint8_t opcode) {
   switch (opcode) {
     case kEmptyDict:
       return Push(consumer_.NewDict());
-    case kEmptyList: case kEmptySet:
+    case kEmptyList:
+    case kEmptySet:
       return Push(consumer_.NewList());
     case kEmptyTuple:
       return PushTuple(0);
-    case kTuple1: case kTuple2: case kTuple3:
+    case kTuple1:
+    case kTuple2:
+    case kTuple3:
       return PushTuple(static_cast<size_t>(opcode - kTuple1) + 1);
-    case kAppends: case kAddItems:
+    case kAppends:
+    case kAddItems:
       return AppendItems();
     case kSetItems:
       return SetMarkedItems();
@@ -461,7 +525,9 @@ bool Machine<Consumer>::PutMemo(uint64_t index) {
   if (index >= memo_.size()) {
     // Writers number memo entries densely; a far index would only make us allocate.
     if (index > memo_writes_ + limits_.memo_slack) {
-      Fail(ErrorCode::kLimitExceeded, fmt::format("A memo index ({}) lies far beyond the number of memo entries ({}).", index, memo_writes_), op_offset());
+      Fail(ErrorCode::kLimitExceeded,
+           fmt::format("A memo index ({}) lies far beyond the number of memo entries ({}).", index, memo_writes_),
+           op_offset());
       return false;
     }
     if (index == memo_.size()) {
@@ -498,9 +564,10 @@ template <class Consumer>
 bool Machine<Consumer>::Refuse(uint8_t opcode, std::string_view global) {
   const std::string what = global.empty() ? "something outside the file" : fmt::format("\"{}\"", global);
   Fail(ErrorCode::kUnsupportedFormat,
-       fmt::format("The pickle asks to load or call {} ({}). Nothing in a file is ever executed, so it is refused; a memory "
-                   "snapshot holds only data.",
-                   what, OpcodeName(opcode)),
+       fmt::format(
+           "The pickle asks to load or call {} ({}). Nothing in a file is ever executed, so it is refused; a memory "
+           "snapshot holds only data.",
+           what, OpcodeName(opcode)),
        op_offset());
   return false;
 }
@@ -531,7 +598,8 @@ template <class Consumer>
 bool Machine<Consumer>::StepGlobal(uint8_t opcode) {
   std::string_view first;
   switch (opcode) {
-    case kGlobal: case kInst: {
+    case kGlobal:
+    case kInst: {
       if (!TakeLine(&first)) return false;
       const std::string module(first);
       std::string_view name;
@@ -549,7 +617,8 @@ bool Machine<Consumer>::StepGlobal(uint8_t opcode) {
       stack_.Truncate(stack_.size() - 2);
       return PushGlobal(opcode, module_text, name_text);
     }
-    case kReduce: case kNewObj:
+    case kReduce:
+    case kNewObj:
       return Call(opcode);
     case kPersId:
       if (!TakeLine(&first)) return false;

@@ -31,14 +31,22 @@ bool ParseHex(std::string_view text, size_t at, size_t length, uint32_t* code) {
 
 char SimpleEscape(char c) {
   switch (c) {
-    case 'n': return '\n';
-    case 't': return '\t';
-    case 'r': return '\r';
-    case 'a': return '\a';
-    case 'b': return '\b';
-    case 'f': return '\f';
-    case 'v': return '\v';
-    default: return c;  // quotes and the backslash itself
+    case 'n':
+      return '\n';
+    case 't':
+      return '\t';
+    case 'r':
+      return '\r';
+    case 'a':
+      return '\a';
+    case 'b':
+      return '\b';
+    case 'f':
+      return '\f';
+    case 'v':
+      return '\v';
+    default:
+      return c;  // quotes and the backslash itself
   }
 }
 
@@ -61,7 +69,8 @@ std::string DecodeRawUnicode(std::string_view text) {
 }
 
 std::string DecodeQuoted(std::string_view text) {
-  if (text.size() < 2 || (text.front() != '\'' && text.front() != '"') || text.back() != text.front()) return std::string(text);
+  if (text.size() < 2 || (text.front() != '\'' && text.front() != '"') || text.back() != text.front())
+    return std::string(text);
   text = text.substr(1, text.size() - 2);
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -9,22 +9,25 @@ namespace memstrata::pickle {
 enum class Kind : uint8_t {
   kNone,
   kBool,
-  kInt,      // fits 60 bits; the payload is the number
-  kBigInt,   // handle: up to 64 bits
-  kFloat,    // handle
-  kText,     // handle; bytes objects too
-  kList,     // handle; sets too
-  kDict,     // handle
-  kTuple,    // handle
-  kGlobal,   // handle: the (refused or harmless) name of a class or function
+  kInt,     // fits 60 bits; the payload is the number
+  kBigInt,  // handle: up to 64 bits
+  kFloat,   // handle
+  kText,    // handle; bytes objects too
+  kList,    // handle; sets too
+  kDict,    // handle
+  kTuple,   // handle
+  kGlobal,  // handle: the (refused or harmless) name of a class or function
 };
 
 class Value {
  public:
   Value() = default;
-  constexpr Value(Kind kind, int64_t payload) : bits_(static_cast<uint64_t>(payload) << 4 | static_cast<uint64_t>(kind)) {}
+  constexpr Value(Kind kind, int64_t payload)
+      : bits_(static_cast<uint64_t>(payload) << 4 | static_cast<uint64_t>(kind)) {}
 
-  static constexpr bool FitsInline(int64_t number) { return number >= -(int64_t{1} << 59) && number < int64_t{1} << 59; }
+  static constexpr bool FitsInline(int64_t number) {
+    return number >= -(int64_t{1} << 59) && number < int64_t{1} << 59;
+  }
 
   constexpr Kind kind() const { return static_cast<Kind>(bits_ & 15); }
   constexpr bool is(Kind kind) const { return this->kind() == kind; }

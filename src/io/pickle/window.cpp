@@ -9,10 +9,11 @@ namespace memstrata::pickle {
 bool Window::Refill(uint64_t count) {
   if (error_) return false;
   if (count > longest_bytes_) {
-    error_ = Error{ErrorCode::kLimitExceeded,
-                   fmt::format("An item claims {} bytes; the limit for one item is {}.", count, FormatBytes(longest_bytes_)),
-                   {},
-                   offset_bytes()};
+    error_ =
+        Error{ErrorCode::kLimitExceeded,
+              fmt::format("An item claims {} bytes; the limit for one item is {}.", count, FormatBytes(longest_bytes_)),
+              {},
+              offset_bytes()};
     return false;
   }
   const size_t kept = available();

@@ -13,7 +13,8 @@ namespace memstrata::pickle {
 class Window {
  public:
   /// `longest_bytes`: the longest single item (text) that may be asked for.
-  Window(ByteSource& source, uint64_t longest_bytes) : source_(source), longest_bytes_(longest_bytes), buffer_(kWindowBytes) {}
+  Window(ByteSource& source, uint64_t longest_bytes)
+      : source_(source), longest_bytes_(longest_bytes), buffer_(kWindowBytes) {}
 
   const uint8_t* cursor = nullptr;  // next byte; the machine moves it
   const uint8_t* limit = nullptr;   // one past the last byte in the window

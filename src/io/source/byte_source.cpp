@@ -59,7 +59,8 @@ Result<std::string> ReadAll(ByteSource& source, uint64_t limit_bytes) {
     MEMSTRATA_ASSIGN_OR_RETURN(const size_t got, source.Read(std::as_writable_bytes(std::span(all)).subspan(filled)));
     filled += got;
     if (filled > limit_bytes) {
-      return Fail(ErrorCode::kLimitExceeded, fmt::format("It is larger than the limit of {} for this kind of file.", FormatBytes(limit_bytes)));
+      return Fail(ErrorCode::kLimitExceeded,
+                  fmt::format("It is larger than the limit of {} for this kind of file.", FormatBytes(limit_bytes)));
     }
     if (got == 0) break;
   }

@@ -22,7 +22,8 @@ Status RefuseSpecialFile(const struct stat& info) {
     return Fail(ErrorCode::kUnsupportedFormat, "This is a directory; name the file in it that should be read.");
   }
   if (S_ISFIFO(info.st_mode)) {
-    return Fail(ErrorCode::kUnsupportedFormat, "This is a FIFO, which may never end; to read a stream, pipe it in and name the file \"-\".");
+    return Fail(ErrorCode::kUnsupportedFormat,
+                "This is a FIFO, which may never end; to read a stream, pipe it in and name the file \"-\".");
   }
   if (!S_ISREG(info.st_mode)) {
     return Fail(ErrorCode::kUnsupportedFormat, "This is a device or socket, not a file.");

@@ -86,7 +86,8 @@ Status ExpansionGuard::Add(size_t packed_bytes, size_t unpacked_bytes) {
   packed_bytes_ += packed_bytes;
   unpacked_bytes_ += unpacked_bytes;
   if (unpacked_bytes_ > kAlwaysAllowedBytes && unpacked_bytes_ / kLargestRatio > packed_bytes_) {
-    return Fail(ErrorCode::kLimitExceeded, "The compressed data unpacks to more than 1,500 times its size; this is no capture.");
+    return Fail(ErrorCode::kLimitExceeded,
+                "The compressed data unpacks to more than 1,500 times its size; this is no capture.");
   }
   return {};
 }

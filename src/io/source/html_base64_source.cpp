@@ -1,5 +1,5 @@
-// PyTorch's `_memory_viz.py trace_plot` writes one HTML page with the snapshot as base64 between quotes. A page may hold
-// other base64 (fonts, images), so a text counts only if its first bytes look like a capture.
+// PyTorch's `_memory_viz.py trace_plot` writes one HTML page with the snapshot as base64 between quotes. A page may
+// hold other base64 (fonts, images), so a text counts only if its first bytes look like a capture.
 
 #include <array>
 #include <utility>
@@ -68,7 +68,8 @@ class HtmlBase64Source final : public ByteSource {
     while (true) {
       MEMSTRATA_TRY(Refill());
       if (filled_ == 0) {
-        return Fail(ErrorCode::kUnsupportedFormat, "This HTML page holds no memory snapshot (no base64 text that decodes to one).");
+        return Fail(ErrorCode::kUnsupportedFormat,
+                    "This HTML page holds no memory snapshot (no base64 text that decodes to one).");
       }
       const std::string text = carried + std::string(buffer_.data(), filled_);
       for (size_t i = 0; i + kTestDigits < text.size(); ++i) {

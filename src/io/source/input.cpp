@@ -17,7 +17,8 @@ bool LooksLikeHtml(std::string_view head) {
   const size_t start = head.find_first_not_of(" \t\r\n");
   if (start == std::string_view::npos || head[start] != '<') return false;
   std::string lower(head.substr(start, 1024));
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return c < 0x80 ? std::tolower(c) : c; });
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return c < 0x80 ? std::tolower(c) : c; });
   return lower.starts_with("<!doctype html") || lower.find("<html") != std::string::npos ||
          lower.find("<head") != std::string::npos || lower.find("<script") != std::string::npos;
 }
@@ -28,7 +29,6 @@ Wrapper Detect(std::string_view head) {
   if (head.starts_with("PK\x03\x04")) return Wrapper::kZip;
   return LooksLikeHtml(head) ? Wrapper::kHtml : Wrapper::kNone;
 }
-
 
 Status UnwrapZip(Input& input, std::unique_ptr<PeekableSource> packed, const RandomAccess* access,
                  std::unique_ptr<ByteSource>& unpacked) {
@@ -49,12 +49,14 @@ Status Unwrap(Input& input, std::unique_ptr<ByteSource> outermost, const RandomA
   for (int level = 0;; ++level) {
     MEMSTRATA_ASSIGN_OR_RETURN(const std::string_view head, current->Peek(kProbeBytes));
     if (head.empty()) {
-      return Fail(ErrorCode::kTruncatedInput, level == 0 ? "The file is empty (0 bytes): whatever wrote it did not get to write."
-                                                         : "What is packed in this file is empty (0 bytes).");
+      return Fail(ErrorCode::kTruncatedInput,
+                  level == 0 ? "The file is empty (0 bytes): whatever wrote it did not get to write."
+                             : "What is packed in this file is empty (0 bytes).");
     }
     const Wrapper wrapper = Detect(head);
     if (wrapper == Wrapper::kNone) break;
-    if (level == kDeepestNesting) return Fail(ErrorCode::kLimitExceeded, "The file is packed more than four times over.");
+    if (level == kDeepestNesting)
+      return Fail(ErrorCode::kLimitExceeded, "The file is packed more than four times over.");
     std::unique_ptr<ByteSource> unpacked;
     switch (wrapper) {
       case Wrapper::kGzip:

@@ -14,10 +14,10 @@ namespace memstrata {
 inline constexpr size_t kProbeBytes = 64 * 1024;
 
 struct Input {
-  std::string file;                    // as named by the user
-  uint64_t file_size_bytes = 0;        // of the outermost file; 0 for a pipe
-  std::vector<std::string> wrappers;   // outermost first: "gzip", "zip member a/data.pkl", "base64 in HTML"
-  uint64_t other_member_count = 0;     // members of a zip archive that are not read
+  std::string file;                   // as named by the user
+  uint64_t file_size_bytes = 0;       // of the outermost file; 0 for a pipe
+  std::vector<std::string> wrappers;  // outermost first: "gzip", "zip member a/data.pkl", "base64 in HTML"
+  uint64_t other_member_count = 0;    // members of a zip archive that are not read
   std::unique_ptr<PeekableSource> bytes;
   // Keeps what `bytes` reads from alive.
   std::vector<std::unique_ptr<RandomAccess>> archives;

@@ -32,8 +32,8 @@ struct ZipMember {
   std::string name;
   uint64_t other_member_count = 0;  // files of the archive that are not read
 };
-/// The member that holds the capture: `*/data.pkl` of torch.save if there is one, else the largest member that looks like
-/// a pickle or JSON. `archive` must outlive the source.
+/// The member that holds the capture: `*/data.pkl` of torch.save if there is one, else the largest member that looks
+/// like a pickle or JSON. `archive` must outlive the source.
 Result<ZipMember> OpenZipMember(const RandomAccess& archive);
 
 /// Whether decoded bytes start like a capture: pickle, JSON, gzip, zstd or zip.

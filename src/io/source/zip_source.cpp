@@ -37,7 +37,9 @@ T Load(const std::byte* at) {
   return value;
 }
 
-tl::unexpected<Error> Damaged(uint64_t offset) { return Fail(ErrorCode::kCorruptInput, "The zip directory is damaged.", offset); }
+tl::unexpected<Error> Damaged(uint64_t offset) {
+  return Fail(ErrorCode::kCorruptInput, "The zip directory is damaged.", offset);
+}
 
 struct Directory {
   uint64_t offset = 0;
@@ -104,7 +106,8 @@ Result<std::vector<Entry>> ReadDirectory(const RandomAccess& archive) {
     const size_t name_length = Load<uint16_t>(head + 28);
     const size_t extra_length = Load<uint16_t>(head + 30);
     const size_t comment_length = Load<uint16_t>(head + 32);
-    if (at + kFixedBytes + name_length + extra_length + comment_length > bytes.size()) return Damaged(directory.offset + at);
+    if (at + kFixedBytes + name_length + extra_length + comment_length > bytes.size())
+      return Damaged(directory.offset + at);
     Entry entry{std::string(reinterpret_cast<const char*>(head + kFixedBytes), name_length),
                 Load<uint16_t>(head + 8),
                 Load<uint16_t>(head + 10),
@@ -121,7 +124,8 @@ Result<std::vector<Entry>> ReadDirectory(const RandomAccess& archive) {
 // The packed bytes of one member.
 class RangeSource final : public ByteSource {
  public:
-  RangeSource(const RandomAccess& archive, uint64_t offset, uint64_t size) : archive_(archive), offset_(offset), rest_(size) {}
+  RangeSource(const RandomAccess& archive, uint64_t offset, uint64_t size)
+      : archive_(archive), offset_(offset), rest_(size) {}
   Result<size_t> Read(std::span<std::byte> into) override {
     const size_t count = std::min<uint64_t>(into.size(), rest_);
     MEMSTRATA_TRY(archive_.ReadAt(offset_, into.first(count)));
@@ -159,8 +163,10 @@ class DeflateSource final : public ByteSource {
       const uInt in_before = stream_.avail_in;
       const int code = inflate(&stream_, Z_NO_FLUSH);
       MEMSTRATA_TRY(guard_.Add(in_before - stream_.avail_in, wanted - stream_.avail_out));
-      if (code == Z_STREAM_END) at_end_ = true;
-      else if (code != Z_OK && code != Z_BUF_ERROR) return Fail(ErrorCode::kCorruptInput, "The zip member is damaged.");
+      if (code == Z_STREAM_END)
+        at_end_ = true;
+      else if (code != Z_OK && code != Z_BUF_ERROR)
+        return Fail(ErrorCode::kCorruptInput, "The zip member is damaged.");
     }
     return size_t{wanted - stream_.avail_out};
   }
@@ -179,12 +185,15 @@ Result<std::unique_ptr<ByteSource>> OpenEntry(const RandomAccess& archive, const
   std::byte head[kFixedBytes];
   MEMSTRATA_TRY(archive.ReadAt(entry.header_offset, head));
   if (Load<uint32_t>(head) != kLocalHeader) return Damaged(entry.header_offset);
-  if ((entry.flags & 1) != 0) return Fail(ErrorCode::kUnsupportedFormat, fmt::format("The zip member {} is encrypted.", entry.name));
+  if ((entry.flags & 1) != 0)
+    return Fail(ErrorCode::kUnsupportedFormat, fmt::format("The zip member {} is encrypted.", entry.name));
   const uint64_t data = entry.header_offset + kFixedBytes + Load<uint16_t>(head + 26) + Load<uint16_t>(head + 28);
   auto packed = std::make_unique<RangeSource>(archive, data, entry.packed_bytes);
   if (entry.method == 0) return packed;
   if (entry.method == 8) return std::make_unique<DeflateSource>(std::move(packed));
-  return Fail(ErrorCode::kUnsupportedFormat, fmt::format("The zip member {} uses compression method {}; only stored and deflate are read.", entry.name, entry.method));
+  return Fail(ErrorCode::kUnsupportedFormat,
+              fmt::format("The zip member {} uses compression method {}; only stored and deflate are read.", entry.name,
+                          entry.method));
 }
 
 bool StartsLikePayload(const RandomAccess& archive, const Entry& entry) {
@@ -214,7 +223,8 @@ Result<ZipMember> OpenZipMember(const RandomAccess& archive) {
     return ZipMember{std::move(source), entry.name, member_count - 1};
   }
   if (entries.size() == 1) MEMSTRATA_TRY(OpenEntry(archive, entries[0]));  // says why: encrypted, unknown method
-  return Fail(ErrorCode::kUnsupportedFormat, "The zip archive holds no memory snapshot (no member that is a pickle or JSON).");
+  return Fail(ErrorCode::kUnsupportedFormat,
+              "The zip archive holds no memory snapshot (no member that is a pickle or JSON).");
 }
 
 }  // namespace memstrata

@@ -17,10 +17,17 @@ Result<PairingResult> AllocationTracker::Run(const std::vector<FinalBlock>* fina
   for (uint32_t row = heap_.events.begin; row < heap_.events.end; ++row) {
     const uint32_t seq = row - heap_.events.begin;
     switch (events_.kind[row]) {
-      case EventKind::kAlloc: Alloc(row, seq); break;
-      case EventKind::kFreeRequested: FreeRequested(row, seq); break;
-      case EventKind::kFreeCompleted: FreeCompleted(row, seq); break;
-      default: break;
+      case EventKind::kAlloc:
+        Alloc(row, seq);
+        break;
+      case EventKind::kFreeRequested:
+        FreeRequested(row, seq);
+        break;
+      case EventKind::kFreeCompleted:
+        FreeCompleted(row, seq);
+        break;
+      default:
+        break;
     }
   }
   if (final_blocks != nullptr) {
@@ -41,7 +48,9 @@ void AllocationTracker::ReserveRows() {
   table_.addr.Reserve(rows);
   table_.size_bytes.Reserve(rows);
   table_.block_bytes.Reserve(rows);
-  for (Column<uint32_t>* column : {&table_.alloc_seq, &table_.free_requested_seq, &table_.free_seq, &table_.stream, &table_.pool}) column->Reserve(rows);
+  for (Column<uint32_t>* column :
+       {&table_.alloc_seq, &table_.free_requested_seq, &table_.free_seq, &table_.stream, &table_.pool})
+    column->Reserve(rows);
   table_.stack.Reserve(rows);
   table_.free_stack.Reserve(rows);
   table_.flags.Reserve(rows);
@@ -54,7 +63,8 @@ uint64_t AllocationTracker::Believable(uint64_t size_bytes) {
     live_bytes_bound_ += size_bytes;
     return size_bytes;
   }
-  builder_.diagnostics().Note(Severity::kDataLoss, "implausible_total", "The sizes add up to more than 2^62 bytes; what goes beyond is counted as 0.");
+  builder_.diagnostics().Note(Severity::kDataLoss, "implausible_total",
+                              "The sizes add up to more than 2^62 bytes; what goes beyond is counted as 0.");
   return 0;
 }
 
@@ -66,7 +76,8 @@ void AllocationTracker::Alloc(uint32_t row, uint32_t seq) {
     table_.flags[entry->second] |= kDisplaced;
     entry->second = id;
     builder_.diagnostics().Note(Severity::kWarning, "allocated_while_live",
-                                "Blocks were allocated at an address that was still live: the free before it was not recorded. The old block ends there.");
+                                "Blocks were allocated at an address that was still live: the free before it was not "
+                                "recorded. The old block ends there.");
   }
   const uint64_t size_bytes = Believable(events_.size_bytes[row]);
   table_.addr.PushBackReserved(events_.addr[row]);
@@ -87,9 +98,9 @@ void AllocationTracker::Alloc(uint32_t row, uint32_t seq) {
 uint32_t AllocationTracker::AddPreexisting(uint32_t row, uint32_t seq) {
   const uint64_t size_bytes = Believable(events_.size_bytes[row]);
   const uint32_t id = kPreexistingBit | static_cast<uint32_t>(preexisting_.size());
-  preexisting_.push_back({events_.addr[row], size_bytes, rounding_.BlockBytes(size_bytes), kNone, seq, events_.stream[row],
-                          events_.pool.empty() ? kNone : events_.pool[row], StackId{0}, events_.stack[row],
-                          kPreexisting | kFreeUnmatched | kBlockApproximate});
+  preexisting_.push_back({events_.addr[row], size_bytes, rounding_.BlockBytes(size_bytes), kNone, seq,
+                          events_.stream[row], events_.pool.empty() ? kNone : events_.pool[row], StackId{0},
+                          events_.stack[row], kPreexisting | kFreeUnmatched | kBlockApproximate});
   events_.allocation[row] = id;
   return id;
 }
@@ -98,7 +109,9 @@ void AllocationTracker::EndRow(uint32_t id, uint32_t row, uint32_t seq) {
   table_.free_seq[id] = seq;
   if (events_.kind[row] != EventKind::kFreeCompleted) return;
   if (events_.size_bytes[row] != table_.size_bytes[id]) {
-    builder_.diagnostics().Note(Severity::kWarning, "free_size_differs", "Frees name another size than the allocation at their address; the allocation's size counts.");
+    builder_.diagnostics().Note(
+        Severity::kWarning, "free_size_differs",
+        "Frees name another size than the allocation at their address; the allocation's size counts.");
   }
   const StackId stack = events_.stack[row];
   if (stack.value == 0) return;
@@ -108,7 +121,8 @@ void AllocationTracker::EndRow(uint32_t id, uint32_t row, uint32_t seq) {
 
 void AllocationTracker::FreeRequested(uint32_t row, uint32_t seq) {
   const uint64_t addr = events_.addr[row];
-  const bool completes_at_once = row + 1 < heap_.events.end && events_.kind[row + 1] == EventKind::kFreeCompleted && events_.addr[row + 1] == addr;
+  const bool completes_at_once =
+      row + 1 < heap_.events.end && events_.kind[row + 1] == EventKind::kFreeCompleted && events_.addr[row + 1] == addr;
   const auto found = live_.find(addr);
   if (found == live_.end()) {
     if (completes_at_once) {
@@ -126,7 +140,9 @@ void AllocationTracker::FreeRequested(uint32_t row, uint32_t seq) {
   if (requested == kNone) {
     requested = seq;
   } else {
-    builder_.diagnostics().Note(Severity::kWarning, "freed_twice", "Blocks were given back twice without being allocated in between; the first time counts.");
+    builder_.diagnostics().Note(
+        Severity::kWarning, "freed_twice",
+        "Blocks were given back twice without being allocated in between; the first time counts.");
   }
   if (!completes_at_once) return;
   // FreeCompleted() of the next row would look the address up again.
@@ -153,10 +169,12 @@ void AllocationTracker::FreeCompleted(uint32_t row, uint32_t seq) {
 
 void AllocationTracker::MatchFinalBlocks(std::vector<FinalBlock> blocks) {
   const auto by_address = [](const FinalBlock& a, const FinalBlock& b) { return a.addr < b.addr; };
-  if (!std::is_sorted(blocks.begin(), blocks.end(), by_address)) std::stable_sort(blocks.begin(), blocks.end(), by_address);
+  if (!std::is_sorted(blocks.begin(), blocks.end(), by_address))
+    std::stable_sort(blocks.begin(), blocks.end(), by_address);
   for (size_t i = 0; i < blocks.size(); ++i) {
     if (i + 1 < blocks.size() && blocks[i + 1].addr == blocks[i].addr) {
-      builder_.diagnostics().Note(Severity::kWarning, "duplicate_block", "Several blocks of the final state have the same address; the last one counts.");
+      builder_.diagnostics().Note(Severity::kWarning, "duplicate_block",
+                                  "Several blocks of the final state have the same address; the last one counts.");
       continue;
     }
     MatchFinalBlock(blocks[i]);
@@ -169,8 +187,8 @@ void AllocationTracker::MatchFinalBlock(const FinalBlock& block) {
   if (found == live_.end()) {
     const uint32_t id = kPreexistingBit | static_cast<uint32_t>(preexisting_.size());
     block_allocation[block.block_row] = id;
-    preexisting_.push_back({block.addr, Believable(block.requested_bytes), block.block_bytes, kNone, kNone, block.stream, block.pool, block.stack,
-                            StackId{0}, kPreexisting});
+    preexisting_.push_back({block.addr, Believable(block.requested_bytes), block.block_bytes, kNone, kNone,
+                            block.stream, block.pool, block.stack, StackId{0}, kPreexisting});
     if (block.stack.value != 0) ++result_.preexisting_with_stack_count;
     if (const auto request = unknown_requests_.find(block.addr); request != unknown_requests_.end()) {
       preexisting_.back().free_requested_seq = request->second - heap_.events.begin;
@@ -183,7 +201,9 @@ void AllocationTracker::MatchFinalBlock(const FinalBlock& block) {
   live_.erase(found);
   block_allocation[block.block_row] = id;
   if (table_.size_bytes[id] != block.requested_bytes) {
-    builder_.diagnostics().Note(Severity::kWarning, "block_size_differs", "Blocks of the final state were requested with another size than their allocation event says; the event's size counts.");
+    builder_.diagnostics().Note(Severity::kWarning, "block_size_differs",
+                                "Blocks of the final state were requested with another size than their allocation "
+                                "event says; the event's size counts.");
   }
   table_.block_bytes[id] = block.block_bytes;
   table_.flags[id] &= static_cast<uint8_t>(~kBlockApproximate);
@@ -198,7 +218,8 @@ void AllocationTracker::MarkGhosts() {
   }
   if (live_.empty()) return;
   builder_.diagnostics().Note(Severity::kWarning, "live_without_block",
-                              fmt::format("On {}, {} that are live by the events are not in the final state: their frees, or their segments, are missing from the file.",
+                              fmt::format("On {}, {} that are live by the events are not in the final state: their "
+                                          "frees, or their segments, are missing from the file.",
                                           heap_.id, FormatBytes(ghost_bytes)),
                               kUnknownBytes, live_.size());
 }
@@ -206,7 +227,8 @@ void AllocationTracker::MarkGhosts() {
 void AllocationTracker::NoteUnexplainedRequests() {
   if (unknown_requests_.empty()) return;
   builder_.diagnostics().Note(Severity::kWarning, "free_of_unknown_block",
-                              "Frees were requested at addresses where no event and no block of the final state shows a block; they have no effect.",
+                              "Frees were requested at addresses where no event and no block of the final state shows "
+                              "a block; they have no effect.",
                               kUnknownBytes, unknown_requests_.size());
 }
 
@@ -234,7 +256,8 @@ void AllocationTracker::AppendPreexisting() {
     if (id != kNone && (id & kPreexistingBit) != 0) id = base + (id & ~kPreexistingBit);
   };
   for (uint32_t row = heap_.events.begin; row < heap_.events.end; ++row) resolve(events_.allocation[row]);
-  for (uint32_t row = heap_.blocks.begin; row < heap_.blocks.end; ++row) resolve(builder_.store().blocks.allocation[row]);
+  for (uint32_t row = heap_.blocks.begin; row < heap_.blocks.end; ++row)
+    resolve(builder_.store().blocks.allocation[row]);
 }
 
 }  // namespace memstrata

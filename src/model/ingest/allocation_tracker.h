@@ -28,14 +28,19 @@ struct FinalBlock {
 /// What pairing found, for the reader to draw conclusions from.
 struct PairingResult {
   uint64_t preexisting_count = 0;
-  uint64_t preexisting_with_stack_count = 0;  // allocated while recording was on, yet without an event: events were lost
+  uint64_t preexisting_with_stack_count =
+      0;  // allocated while recording was on, yet without an event: events were lost
 };
 
 class AllocationTracker {
  public:
   /// Works on the rows [first, end) of the event table, whose `allocation` column it fills; `heap.events` must be set.
   AllocationTracker(StoreBuilder& builder, Heap& heap, const BlockRounding& rounding)
-      : builder_(builder), heap_(heap), rounding_(rounding), events_(builder.store().events), table_(builder.store().allocations) {}
+      : builder_(builder),
+        heap_(heap),
+        rounding_(rounding),
+        events_(builder.store().events),
+        table_(builder.store().allocations) {}
 
   /// `final_blocks` is null when the state at the end is not known.
   /// cost: O(events), one hash look-up each; a free that completes at once costs one for both halves.
@@ -71,8 +76,8 @@ class AllocationTracker {
   EventTable& events_;
   AllocationTable& table_;
   FlatMap<uint64_t, uint32_t> live_;  // addr → allocation row
-  // Frees that were requested at an unknown address and are not complete yet: addr → event row. Whether there was a block
-  // is known when the free completes, or when the final state has it.
+  // Frees that were requested at an unknown address and are not complete yet: addr → event row. Whether there was a
+  // block is known when the free completes, or when the final state has it.
   FlatMap<uint64_t, uint32_t> unknown_requests_;
   std::vector<Preexisting> preexisting_;
   PairingResult result_;

@@ -8,7 +8,8 @@
 
 namespace memstrata {
 
-uint32_t SegmentTracker::AddRow(uint64_t addr, uint64_t size_bytes, SegmentKind kind, uint32_t begin_seq, uint32_t stream, uint32_t pool, StackId stack) {
+uint32_t SegmentTracker::AddRow(uint64_t addr, uint64_t size_bytes, SegmentKind kind, uint32_t begin_seq,
+                                uint32_t stream, uint32_t pool, StackId stack) {
   table_.addr.PushBack(addr);
   table_.size_bytes.PushBack(size_bytes);
   table_.kind.PushBack(kind);
@@ -40,7 +41,8 @@ void SegmentTracker::Run(bool final_known) {
   if (final_known) {
     uint64_t final_bytes = 0;
     const FinalSegmentTable& finals = builder_.store().final_segments;
-    for (uint32_t row = heap_.final_segments.begin; row < heap_.final_segments.end; ++row) final_bytes += finals.size_bytes[row];
+    for (uint32_t row = heap_.final_segments.begin; row < heap_.final_segments.end; ++row)
+      final_bytes += finals.size_bytes[row];
     ExplainFinalSegments();
     NoteSum(final_bytes, net_bytes);
   }
@@ -51,10 +53,13 @@ void SegmentTracker::Reserve(uint32_t row, uint32_t seq, bool mapped) {
   const EventTable& events = builder_.store().events;
   const uint64_t addr = events.addr[row];
   const uint32_t pool = events.pool.empty() ? kNone : events.pool[row];
-  const uint32_t made = AddRow(addr, events.size_bytes[row], mapped ? SegmentKind::kExpandable : SegmentKind::kUnknown, seq, events.stream[row], pool, events.stack[row]);
+  const uint32_t made = AddRow(addr, events.size_bytes[row], mapped ? SegmentKind::kExpandable : SegmentKind::kUnknown,
+                               seq, events.stream[row], pool, events.stack[row]);
   const auto [entry, is_new] = open_.try_emplace(addr, Open{events.size_bytes[row], made});
   if (is_new) return;
-  builder_.diagnostics().Note(Severity::kWarning, "reserved_twice", "Segments were reserved at an address that was still reserved: the release before it was not recorded.");
+  builder_.diagnostics().Note(
+      Severity::kWarning, "reserved_twice",
+      "Segments were reserved at an address that was still reserved: the release before it was not recorded.");
   table_.end_seq[entry->second.row] = seq;
   entry->second = {events.size_bytes[row], made};
 }
@@ -72,7 +77,8 @@ SegmentTracker::OpenMap::iterator SegmentTracker::FirstTouching(uint64_t addr) {
 void SegmentTracker::AddPreexisting(uint64_t addr, uint64_t size_bytes, uint32_t row, uint32_t seq, bool mapped) {
   const EventTable& events = builder_.store().events;
   const uint32_t pool = events.pool.empty() ? kNone : events.pool[row];
-  const uint32_t made = AddRow(addr, size_bytes, mapped ? SegmentKind::kExpandable : SegmentKind::kUnknown, kNone, events.stream[row], pool, {0});
+  const uint32_t made = AddRow(addr, size_bytes, mapped ? SegmentKind::kExpandable : SegmentKind::kUnknown, kNone,
+                               events.stream[row], pool, {0});
   table_.end_seq[made] = seq;
 }
 
@@ -96,7 +102,8 @@ void SegmentTracker::Release(uint32_t row, uint32_t seq, bool mapped) {
     const uint64_t cut_begin = std::max(at, begin);
     const uint64_t cut_end = std::min(end, range_end);
     const auto piece = [&](uint64_t from, uint64_t to) {
-      return AddRow(from, to - from, table_.kind[range.row], table_.begin_seq[range.row], table_.stream[range.row], table_.pool[range.row], table_.stack[range.row]);
+      return AddRow(from, to - from, table_.kind[range.row], table_.begin_seq[range.row], table_.stream[range.row],
+                    table_.pool[range.row], table_.stack[range.row]);
     };
     // The row becomes the part that is released; what is left on either side stays open as rows of their own.
     if (begin < cut_begin) open_.emplace(begin, Open{cut_begin - begin, piece(begin, cut_begin)});
@@ -118,7 +125,8 @@ void SegmentTracker::ExplainFinalSegments() {
     for (auto next = FirstTouching(at); at < end; ++next) {
       const bool covered = next != open_.end() && next->first < end;
       const uint64_t begin = covered ? std::max(next->first, at) : end;
-      if (begin > at) AddRow(at, begin - at, finals.kind[row], kNone, finals.stream[row], finals.pool[row], finals.stack[row]);
+      if (begin > at)
+        AddRow(at, begin - at, finals.kind[row], kNone, finals.stream[row], finals.pool[row], finals.stack[row]);
       if (!covered) break;
       const uint32_t open_row = next->second.row;
       table_.kind[open_row] = finals.kind[row];
@@ -132,9 +140,11 @@ void SegmentTracker::NoteSum(uint64_t final_bytes, int64_t net_bytes) {
   const int64_t begin_bytes = static_cast<int64_t>(final_bytes) - net_bytes;
   heap_.reserved_begin_bytes = begin_bytes > 0 ? static_cast<uint64_t>(begin_bytes) : 0;
   if (begin_bytes >= 0) return;
-  builder_.diagnostics().Note(Severity::kWarning, "segments_differ",
-                              fmt::format("On {}, the segment events reserve {} more than the final state holds: releases are missing from the file.", heap_.id,
-                                          FormatBytes(static_cast<uint64_t>(-begin_bytes))));
+  builder_.diagnostics().Note(
+      Severity::kWarning, "segments_differ",
+      fmt::format(
+          "On {}, the segment events reserve {} more than the final state holds: releases are missing from the file.",
+          heap_.id, FormatBytes(static_cast<uint64_t>(-begin_bytes))));
 }
 
 }  // namespace memstrata

@@ -10,10 +10,11 @@ namespace memstrata {
 
 class SegmentTracker {
  public:
-  SegmentTracker(StoreBuilder& builder, Heap& heap) : builder_(builder), heap_(heap), table_(builder.store().segments) {}
+  SegmentTracker(StoreBuilder& builder, Heap& heap)
+      : builder_(builder), heap_(heap), table_(builder.store().segments) {}
 
-  /// Reads heap.events and heap.final_segments; fills heap.segments and heap.reserved_begin_bytes. `final_known`: whether
-  /// the final segments belong to the moment after the last event.
+  /// Reads heap.events and heap.final_segments; fills heap.segments and heap.reserved_begin_bytes. `final_known`:
+  /// whether the final segments belong to the moment after the last event.
   void Run(bool final_known);
 
  private:
@@ -23,7 +24,8 @@ class SegmentTracker {
   };
   using OpenMap = std::map<uint64_t, Open>;  // by address
 
-  uint32_t AddRow(uint64_t addr, uint64_t size_bytes, SegmentKind kind, uint32_t begin_seq, uint32_t stream, uint32_t pool, StackId stack);
+  uint32_t AddRow(uint64_t addr, uint64_t size_bytes, SegmentKind kind, uint32_t begin_seq, uint32_t stream,
+                  uint32_t pool, StackId stack);
   void Reserve(uint32_t row, uint32_t seq, bool mapped);
   void Release(uint32_t row, uint32_t seq, bool mapped);
   void AddPreexisting(uint64_t addr, uint64_t size_bytes, uint32_t row, uint32_t seq, bool mapped);

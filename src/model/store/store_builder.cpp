@@ -14,8 +14,8 @@ Status CheckEventColumns(const EventTable& events) {
   const size_t rows = events.size();
   const auto optional = [rows](size_t size) { return size == rows || size == 0; };
   const bool whole = events.addr.size() == rows && events.size_bytes.size() == rows && events.stream.size() == rows &&
-                     events.stack.size() == rows && events.allocation.size() == rows && optional(events.time_ns.size()) &&
-                     optional(events.context.size()) && optional(events.pool.size());
+                     events.stack.size() == rows && events.allocation.size() == rows &&
+                     optional(events.time_ns.size()) && optional(events.context.size()) && optional(events.pool.size());
   if (!whole) return Broken("event columns of different lengths");
   if (rows >= kNone) return Fail(ErrorCode::kLimitExceeded, "More than 4,294,967,294 events.");
   return {};

@@ -1,7 +1,7 @@
 #pragma once
 // The tables of a session: struct of arrays, row number = id, rows of one heap contiguous. Sizes are bytes and times
-// nanoseconds since the Unix epoch unless a column says otherwise. What each column means to a user of `convert` stands in
-// model/store/schema.cpp, which must list every column here.
+// nanoseconds since the Unix epoch unless a column says otherwise. What each column means to a user of `convert` stands
+// in model/store/schema.cpp, which must list every column here.
 //
 // Cost: 41 bytes an event, 59 bytes an allocation; 10 M events with 3.3 M lifetimes ≈ 0.6 GB.
 
@@ -29,8 +29,8 @@ enum class EventKind : uint8_t {
   kUnknown,  // an action this build does not know; counted in a diagnostic
 };
 inline constexpr std::string_view kEventKindNames[] = {
-    "alloc",         "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map",
-    "segment_unmap", "oom",            "snapshot",       "mark",          "unknown",
+    "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap",
+    "oom",   "snapshot",       "mark",           "unknown",
 };
 
 /// One allocator event; `seq` = row - heap.events.begin, in recorded order, which is the only exact order.
@@ -128,13 +128,13 @@ inline constexpr std::string_view kSpanKindNames[] = {"annotation", "step", "pha
 struct SpanTable {
   Column<StringId> name;
   Column<SpanKind> kind;
-  Column<int64_t> begin_ns;   // kNoTime: its start was not recorded
-  Column<int64_t> end_ns;     // kNoTime: its end was not recorded
-  Column<uint32_t> heap;      // kNone: of the whole session
-  Column<uint32_t> begin_seq; // first event of the heap at or after begin_ns; kNone without a heap or times
-  Column<uint32_t> end_seq;   // one after its last event
-  Column<uint16_t> depth;     // nesting, 0 = outermost
-  Column<uint32_t> track;     // → device or line of the source
+  Column<int64_t> begin_ns;    // kNoTime: its start was not recorded
+  Column<int64_t> end_ns;      // kNoTime: its end was not recorded
+  Column<uint32_t> heap;       // kNone: of the whole session
+  Column<uint32_t> begin_seq;  // first event of the heap at or after begin_ns; kNone without a heap or times
+  Column<uint32_t> end_seq;    // one after its last event
+  Column<uint16_t> depth;      // nesting, 0 = outermost
+  Column<uint32_t> track;      // → device or line of the source
 
   size_t size() const { return name.size(); }
 };
@@ -151,14 +151,15 @@ inline constexpr std::string_view kHeapKindNames[] = {"device", "host"};
 enum class TimeBase : uint8_t { kUnix, kCapture };
 inline constexpr std::string_view kTimeBaseNames[] = {"unix", "capture"};
 
-/// What a heap's source recorded. Analyses and views state what they need, and the output says why something is missing.
+/// What a heap's source recorded. Analyses and views state what they need, and the output says why something is
+/// missing.
 struct Capabilities {
   bool has_time = false;
-  bool has_stacks = false;         // some event or block carries frames
+  bool has_stacks = false;  // some event or block carries frames
   bool has_events = false;
-  bool has_block_bytes = false;    // block sizes are known or derivable
-  bool has_segments = false;       // the reserved state at the end is known
-  bool complete_history = false;   // the trace reaches back to its first event: nothing was overwritten
+  bool has_block_bytes = false;   // block sizes are known or derivable
+  bool has_segments = false;      // the reserved state at the end is known
+  bool complete_history = false;  // the trace reaches back to its first event: nothing was overwritten
 };
 
 /// Why a heap's highest moment may lie outside what was recorded.
@@ -172,7 +173,7 @@ struct Heap {
   HeapKind kind = HeapKind::kDevice;
   TimeBase time_base = TimeBase::kUnix;
   uint32_t device = 0;
-  uint32_t source = 0;                        // → Store::sources
+  uint32_t source = 0;  // → Store::sources
   uint64_t capacity_bytes = kUnknownBytes;
   RowRange events;
   RowRange allocations;
@@ -216,11 +217,11 @@ inline constexpr std::string_view kSeverityNames[] = {"info", "warning", "data_l
 /// A problem that reading went on after: nothing is dropped silently.
 struct Diagnostic {
   Severity severity = Severity::kInfo;
-  std::string code;                           // stable, snake_case
+  std::string code;  // stable, snake_case
   uint64_t count = 0;
-  uint64_t first_offset = kUnknownBytes;      // byte in the unwrapped source
+  uint64_t first_offset = kUnknownBytes;  // byte in the unwrapped source
   uint32_t source = 0;
-  std::string text;                           // a sentence for people
+  std::string text;  // a sentence for people
 };
 
 /// Something a user may miss, why it is not there, and how to get it next time.

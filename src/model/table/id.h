@@ -21,9 +21,9 @@ struct Id {
   auto operator<=>(const Id&) const = default;
 };
 
-using StringId = Id<struct StringTag>;          // 0 = the empty string
+using StringId = Id<struct StringTag>;  // 0 = the empty string
 using FrameId = Id<struct FrameTag>;
-using StackId = Id<struct StackTag>;            // 0 = no stack recorded
+using StackId = Id<struct StackTag>;  // 0 = no stack recorded
 using HeapId = Id<struct HeapTag>;
 using AllocationId = Id<struct AllocationTag>;
 using SourceId = Id<struct SourceTag>;

@@ -39,7 +39,9 @@ StackId StackTree::InternStack(std::span<const FrameId> innermost_first) {
 }
 
 FrameKind GuessFrameKind(std::string_view file, std::string_view function) {
-  const auto contains = [](std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; };
+  const auto contains = [](std::string_view text, std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+  };
   if (contains(file, "torchinductor_") || contains(file, "fx_generated_") || file.starts_with("<eval_with_key>")) {
     return FrameKind::kCompiled;
   }

@@ -1,13 +1,14 @@
 #pragma once
 // Call stacks as one tree: a stack is the id of its innermost node, a node is (parent = its caller, frame).
-// Shared outer frames cost nothing, and parent < child always holds, so that any sum over the tree is one backward loop.
+// Shared outer frames cost nothing, and parent < child always holds, so that any sum over the tree is one backward
+// loop.
 
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "base/flat_map.h"
 #include "base/column.h"
+#include "base/flat_map.h"
 #include "model/table/id.h"
 #include "model/table/string_pool.h"
 
@@ -18,9 +19,9 @@ enum class FrameKind : uint8_t { kUnknown, kPython, kNative, kCompiled };
 struct FrameTable {
   Column<StringId> function;
   Column<StringId> file;
-  Column<uint32_t> line;        // 0 = unknown
+  Column<uint32_t> line;  // 0 = unknown
   Column<FrameKind> kind;
-  Column<StringId> detail;      // e.g. the FX node of a compiled frame; 0 = none
+  Column<StringId> detail;  // e.g. the FX node of a compiled frame; 0 = none
 
   size_t size() const { return function.size(); }
 };

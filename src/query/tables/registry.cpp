@@ -4,7 +4,7 @@ namespace memstrata {
 
 std::span<const TableInfo* const> AllTables() {
   static constexpr const TableInfo* kAll[] = {
-      &kEventsTable, &kAllocationsTable, &kSegmentsTable, &kFinalSegmentsTable, &kBlocksTable, &kSpansTable,
+      &kEventsTable, &kAllocationsTable, &kSegmentsTable, &kFinalSegmentsTable, &kBlocksTable,      &kSpansTable,
       &kStacksTable, &kFramesTable,      &kHeapsTable,    &kSourcesTable,       &kDiagnosticsTable,
   };
   return kAll;

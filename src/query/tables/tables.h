@@ -18,10 +18,16 @@ extern const TableInfo kSourcesTable;
 extern const TableInfo kDiagnosticsTable;
 
 /// Cells that several tables have.
-inline Cell StreamCell(const Store& store, uint32_t stream) { return stream == kNone ? Cell::Null() : Cell::Number(store.streams[stream]); }
+inline Cell StreamCell(const Store& store, uint32_t stream) {
+  return stream == kNone ? Cell::Null() : Cell::Number(store.streams[stream]);
+}
 /// PyTorch names a pool by two numbers; one column for each.
-inline Cell PoolFirstCell(const Store& store, uint32_t pool) { return pool == kNone ? Cell::Null() : Cell::Number(store.pools[pool].first); }
-inline Cell PoolSecondCell(const Store& store, uint32_t pool) { return pool == kNone ? Cell::Null() : Cell::Number(store.pools[pool].second); }
+inline Cell PoolFirstCell(const Store& store, uint32_t pool) {
+  return pool == kNone ? Cell::Null() : Cell::Number(store.pools[pool].first);
+}
+inline Cell PoolSecondCell(const Store& store, uint32_t pool) {
+  return pool == kNone ? Cell::Null() : Cell::Number(store.pools[pool].second);
+}
 inline Cell HeapCell(const Heap* heap) { return heap == nullptr ? Cell::Null() : Cell::Text(heap->id); }
 
 }  // namespace memstrata

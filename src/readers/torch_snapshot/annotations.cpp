@@ -39,14 +39,18 @@ std::vector<Span> Pair(StoreBuilder& builder, const Records& records, const Reco
   }
   for (const auto& [key, stack] : open) lonely += stack.size();
   if (lonely > 0) {
-    builder.diagnostics().Note(Severity::kInfo, "annotation_without_partner", "Annotations have a start without an end, or an end without a start.", kUnknownBytes, lonely);
+    builder.diagnostics().Note(Severity::kInfo, "annotation_without_partner",
+                               "Annotations have a start without an end, or an end without a start.", kUnknownBytes,
+                               lonely);
   }
-  std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return std::max(a.begin_ns, kNoTime) < std::max(b.begin_ns, kNoTime); });
+  std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
+    return std::max(a.begin_ns, kNoTime) < std::max(b.begin_ns, kNoTime);
+  });
   return spans;
 }
 
-// First event of the heap at or after `time_ns`. Times may go back by a little between threads: then the first place from
-// which on none is earlier is as good as any.
+// First event of the heap at or after `time_ns`. Times may go back by a little between threads: then the first place
+// from which on none is earlier is as good as any.
 uint32_t SeqAt(const Store& store, const Heap& heap, int64_t time_ns) {
   const auto times = store.events.time_ns.span().subspan(heap.events.begin, heap.events.size());
   return static_cast<uint32_t>(std::lower_bound(times.begin(), times.end(), time_ns) - times.begin());
@@ -62,7 +66,8 @@ void AddAnnotations(StoreBuilder& builder, const Records& records, const RecordL
     uint32_t heap_row = kNone;
     for (uint32_t row = 0; row < store.heaps.size(); ++row) {
       const Heap& heap = store.heaps[row];
-      if (heap.source == builder.current_source() && heap.kind == HeapKind::kDevice && heap.device == span.device) heap_row = row;
+      if (heap.source == builder.current_source() && heap.kind == HeapKind::kDevice && heap.device == span.device)
+        heap_row = row;
     }
     const bool has_times = heap_row != kNone && !store.events.time_ns.empty();
     const Heap* heap = has_times ? &store.heaps[heap_row] : nullptr;

@@ -17,12 +17,14 @@ namespace {
 struct Plan {
   uint32_t device = 0;
   HeapKind kind = HeapKind::kDevice;
-  const RecordList* trace = nullptr;       // null: no trace, or an empty one
-  std::vector<uint32_t> segments;          // rows of Records::segments
-  bool final_known = false;                // the segments belong to the moment after the last event
+  const RecordList* trace = nullptr;  // null: no trace, or an empty one
+  std::vector<uint32_t> segments;     // rows of Records::segments
+  bool final_known = false;           // the segments belong to the moment after the last event
 };
 
-std::string HeapName(const Plan& plan) { return fmt::format("{}:{}", plan.kind == HeapKind::kHost ? "host" : "cuda", plan.device); }
+std::string HeapName(const Plan& plan) {
+  return fmt::format("{}:{}", plan.kind == HeapKind::kHost ? "host" : "cuda", plan.device);
+}
 
 class Assembler {
  public:
@@ -58,10 +60,12 @@ class Assembler {
     }
     if (segment_list != kNone) {
       for (const RowRange& range : records_.lists[segment_list].ranges) {
-        for (uint32_t row = range.begin; row < range.end; ++row) plan_of(records_.segments[row].device).segments.push_back(row);
+        for (uint32_t row = range.begin; row < range.end; ++row)
+          plan_of(records_.segments[row].device).segments.push_back(row);
       }
     }
-    const bool has_segments = segment_list != kNone || (kind == HeapKind::kDevice && (root_.is_list || root_.has_device_traces));
+    const bool has_segments =
+        segment_list != kNone || (kind == HeapKind::kDevice && (root_.is_list || root_.has_device_traces));
     std::vector<Plan> result;
     for (auto& [device, plan] : plans) {
       plan.final_known = has_segments;
@@ -167,12 +171,14 @@ class Assembler {
     std::vector<FinalBlock> active;
     std::vector<uint32_t> by_address = plan.segments;
     const auto lower = [&](uint32_t a, uint32_t b) { return records_.segments[a].addr < records_.segments[b].addr; };
-    if (!std::is_sorted(by_address.begin(), by_address.end(), lower)) std::stable_sort(by_address.begin(), by_address.end(), lower);
+    if (!std::is_sorted(by_address.begin(), by_address.end(), lower))
+      std::stable_sort(by_address.begin(), by_address.end(), lower);
     uint64_t previous_end = 0;
     for (const uint32_t row : by_address) {
       const RawSegment& segment = records_.segments[row];
       if (segment.addr < previous_end) {
-        builder_.diagnostics().Note(Severity::kWarning, "segments_overlap", "Segments of the final state overlap; they are read as they stand.");
+        builder_.diagnostics().Note(Severity::kWarning, "segments_overlap",
+                                    "Segments of the final state overlap; they are read as they stand.");
       }
       previous_end = segment.addr + segment.size_bytes;
       AddSegment(segment, active);
@@ -198,15 +204,18 @@ class Assembler {
           const uint64_t block_addr = block.addr == kUnknownBytes ? addr : block.addr;
           AddBlock(block, block_addr, segment_row);
           if (block.state == BlockState::kActive || block.state == BlockState::kPendingFree) {
-            const uint64_t requested = block.requested_bytes == kUnknownBytes ? block.size_bytes : block.requested_bytes;
-            active.push_back({block_addr, requested, block.size_bytes, stream, pool, block.stack, static_cast<uint32_t>(store_.blocks.size()) - 1});
+            const uint64_t requested =
+                block.requested_bytes == kUnknownBytes ? block.size_bytes : block.requested_bytes;
+            active.push_back({block_addr, requested, block.size_bytes, stream, pool, block.stack,
+                              static_cast<uint32_t>(store_.blocks.size()) - 1});
           }
           addr += block.size_bytes;
         }
       }
     }
     if (!tiles || addr != segment.addr + segment.size_bytes) {
-      builder_.diagnostics().Note(Severity::kWarning, "blocks_do_not_tile", "Segments of the final state are not filled exactly by their blocks.");
+      builder_.diagnostics().Note(Severity::kWarning, "blocks_do_not_tile",
+                                  "Segments of the final state are not filled exactly by their blocks.");
     }
     finals.addr.PushBack(segment.addr);
     finals.size_bytes.PushBack(segment.size_bytes);
@@ -234,9 +243,11 @@ class Assembler {
   // otherwise the segment at the block's address says it, as long as that segment still exists.
   void SetPools(const Heap& heap, const Plan& plan) {
     const FinalSegmentTable& finals = store_.final_segments;
-    const bool any_pool_known = std::any_of(plan.segments.begin(), plan.segments.end(), [&](uint32_t row) { return records_.segments[row].has_pool; });
+    const bool any_pool_known = std::any_of(plan.segments.begin(), plan.segments.end(),
+                                            [&](uint32_t row) { return records_.segments[row].has_pool; });
     if (!any_pool_known) return;
-    const bool any_private = std::any_of(plan.segments.begin(), plan.segments.end(), [&](uint32_t row) { return records_.segments[row].pool.is_private(); });
+    const bool any_private = std::any_of(plan.segments.begin(), plan.segments.end(),
+                                         [&](uint32_t row) { return records_.segments[row].pool.is_private(); });
     const uint32_t default_pool = builder_.InternPool({});
     const auto begin = finals.addr.span().begin();
     for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
@@ -262,22 +273,28 @@ class Assembler {
     can.has_segments = plan.final_known;
     can.has_block_bytes = plan.kind == HeapKind::kDevice;
     const auto for_device = [&](const auto& values) { return values.size() == 1 ? 0U : plan.device; };
-    const bool overflowed = plan.kind == HeapKind::kDevice && for_device(root_.overflowed) < root_.overflowed.size() && root_.overflowed[for_device(root_.overflowed)];
-    const bool buffer_full = plan.kind == HeapKind::kDevice && for_device(root_.max_entries) < root_.max_entries.size() &&
+    const bool overflowed = plan.kind == HeapKind::kDevice && for_device(root_.overflowed) < root_.overflowed.size() &&
+                            root_.overflowed[for_device(root_.overflowed)];
+    const bool buffer_full = plan.kind == HeapKind::kDevice &&
+                             for_device(root_.max_entries) < root_.max_entries.size() &&
                              root_.max_entries[for_device(root_.max_entries)] == heap.events.size() && can.has_events;
-    const bool events_lost = overflowed || (buffer_full && pairing.preexisting_count > 0) || pairing.preexisting_with_stack_count > 0;
+    const bool events_lost =
+        overflowed || (buffer_full && pairing.preexisting_count > 0) || pairing.preexisting_with_stack_count > 0;
     if (!can.has_events) {
       heap.lower_bound = LowerBoundReason::kNoEvents;
     } else if (decoder_.trace_is_cut() && !plan.final_known) {
       heap.lower_bound = LowerBoundReason::kTruncated;
     } else if (events_lost) {
       heap.lower_bound = LowerBoundReason::kRingOverflow;
-      builder_.diagnostics().Note(Severity::kDataLoss, "oldest_events_missing",
-                                  fmt::format("On {}, the oldest events are missing: the recorder's buffer was full and overwrote them{}.", heap.id,
-                                              pairing.preexisting_with_stack_count > 0
-                                                  ? fmt::format(" (at least {} allocations that were recorded have no event)", pairing.preexisting_with_stack_count)
-                                                  : ""),
-                                  kUnknownBytes, std::max<uint64_t>(1, pairing.preexisting_with_stack_count));
+      builder_.diagnostics().Note(
+          Severity::kDataLoss, "oldest_events_missing",
+          fmt::format("On {}, the oldest events are missing: the recorder's buffer was full and overwrote them{}.",
+                      heap.id,
+                      pairing.preexisting_with_stack_count > 0
+                          ? fmt::format(" (at least {} allocations that were recorded have no event)",
+                                        pairing.preexisting_with_stack_count)
+                          : ""),
+          kUnknownBytes, std::max<uint64_t>(1, pairing.preexisting_with_stack_count));
     } else if (pairing.preexisting_count > 0 || heap.reserved_begin_bytes > 0) {
       heap.lower_bound = LowerBoundReason::kLateStart;
     }
@@ -285,22 +302,33 @@ class Assembler {
   }
 
   void SayWhatIsMissing(const std::vector<Plan>& plans) {
-    const bool any_events = std::any_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.trace != nullptr; });
+    const bool any_events =
+        std::any_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.trace != nullptr; });
     if (!any_events) {
-      builder_.AddMissing("events", root_.is_list || !root_.has_device_traces
-                                        ? "The file holds the allocator's segments only: the state at one moment, without a history."
-                                        : "The file has no trace entry for any device: recording was not on, or the process did not use the device.",
-                          "Call torch.cuda.memory._record_memory_history() before the work, then torch.cuda.memory._dump_snapshot(file).");
+      builder_.AddMissing(
+          "events",
+          root_.is_list || !root_.has_device_traces
+              ? "The file holds the allocator's segments only: the state at one moment, without a history."
+              : "The file has no trace entry for any device: recording was not on, or the process did not use the "
+                "device.",
+          "Call torch.cuda.memory._record_memory_history() before the work, then "
+          "torch.cuda.memory._dump_snapshot(file).");
     }
     if (any_events && !decoder_.has_time()) {
-      builder_.AddMissing("time", "The trace entries carry no times: they were written by a PyTorch before 2.2, or times were stripped.", "Record with PyTorch 2.2 or newer.");
+      builder_.AddMissing(
+          "time",
+          "The trace entries carry no times: they were written by a PyTorch before 2.2, or times were stripped.",
+          "Record with PyTorch 2.2 or newer.");
     }
     if (!decoder_.has_stacks() && !plans.empty()) {
       builder_.AddMissing("stacks", "No event or block carries a call stack: it was recorded without context.",
                           "Call torch.cuda.memory._record_memory_history(context=\"all\", stacks=\"python\").");
     }
-    builder_.AddMissing("capacity", "A PyTorch snapshot does not say how large the device is.", "Note torch.cuda.mem_get_info() beside the snapshot.");
-    builder_.AddMissing("memory outside the allocator", "A PyTorch snapshot holds only what PyTorch's own allocator handed out: not the CUDA context, NCCL, or other libraries and processes.",
+    builder_.AddMissing("capacity", "A PyTorch snapshot does not say how large the device is.",
+                        "Note torch.cuda.mem_get_info() beside the snapshot.");
+    builder_.AddMissing("memory outside the allocator",
+                        "A PyTorch snapshot holds only what PyTorch's own allocator handed out: not the CUDA context, "
+                        "NCCL, or other libraries and processes.",
                         "Compare torch.cuda.mem_get_info() or nvidia-smi with the reserved bytes.");
   }
 

@@ -9,8 +9,8 @@ namespace memstrata::torch_snapshot {
 
 Decoder::Decoder(StoreBuilder& builder, uint64_t memory_limit_bytes, uint64_t expected_bytes)
     : builder_(builder), memory_limit_bytes_(memory_limit_bytes) {
-  // A trace entry takes 70 to 90 bytes of a pickle that shares its stacks, more of any other. Room that is not used costs
-  // addresses, not memory.
+  // A trace entry takes 70 to 90 bytes of a pickle that shares its stacks, more of any other. Room that is not used
+  // costs addresses, not memory.
   constexpr uint64_t kBytesPerEvent = 64;
   constexpr uint64_t kWorthPreparingBytes = 16 << 20;
   if (expected_bytes < kWorthPreparingBytes) return;
@@ -37,7 +37,8 @@ Value Decoder::BigInteger(uint64_t bits, bool is_negative) {
 }
 
 Value Decoder::HugeInteger() {
-  builder_.diagnostics().Note(Severity::kWarning, "integer_too_large", "Integers have more than 64 bits; they are taken as unknown.");
+  builder_.diagnostics().Note(Severity::kWarning, "integer_too_large",
+                              "Integers have more than 64 bits; they are taken as unknown.");
   return {Kind::kNone, 0};
 }
 
@@ -94,7 +95,8 @@ bool Decoder::SetItems(Value dict, std::span<const Value> pairs) {
     SetNode(dict, Node(NodeTag::kPairs, row));
   }
   if (NodeOf(dict).tag() != NodeTag::kPairs) {
-    builder_.diagnostics().Note(Severity::kWarning, "record_changed_late", "A record was given more fields after it was complete; they are not read.");
+    builder_.diagnostics().Note(Severity::kWarning, "record_changed_late",
+                                "A record was given more fields after it was complete; they are not read.");
     return true;
   }
   for (size_t i = 1; i < pairs.size(); i += 2) Settle(pairs[i]);
@@ -117,7 +119,8 @@ uint64_t Decoder::memory_bytes() const {
          (item_lists_.size() + pair_lists_.size()) * sizeof(std::vector<Value>) + text_bytes_ + symbols_.size() * 32 +
          records_.events.size() * kEventBytes + records_.blocks.size() * sizeof(RawBlock) +
          records_.segments.size() * sizeof(RawSegment) + records_.annotations.size() * sizeof(RawAnnotation) +
-         (frame_list_values_.size() + big_integers_.size() + floats_.size()) * 8 + builder_.store().stacks.stacks().size() * 32ULL;
+         (frame_list_values_.size() + big_integers_.size() + floats_.size()) * 8 +
+         builder_.store().stacks.stacks().size() * 32ULL;
 }
 
 bool Decoder::over_limit() const { return memory_bytes() > memory_limit_bytes_ || records_.events.size() >= kNone - 1; }
@@ -144,36 +147,49 @@ bool Decoder::ToUnsigned(Value value, uint64_t* number) const {
 
 uint64_t Decoder::UnusualUnsigned(Value value, uint64_t otherwise) {
   uint64_t number = 0;
-  if (ToUnsigned(value, &number)) [[likely]] return number;
-  builder_.diagnostics().Note(Severity::kWarning, "not_a_number", "A field that must be a whole number is something else; it is taken as unknown.");
+  if (ToUnsigned(value, &number)) [[likely]]
+    return number;
+  builder_.diagnostics().Note(Severity::kWarning, "not_a_number",
+                              "A field that must be a whole number is something else; it is taken as unknown.");
   return otherwise;
 }
 
 uint64_t Decoder::SizeOf(Value value) {
   constexpr uint64_t kLargestBelievableBytes = 1ULL << 60;  // PyTorch itself refuses larger requests
   const uint64_t size_bytes = value.is(Kind::kNone) ? 0 : UnsignedOr(value, 0);
-  if (size_bytes <= kLargestBelievableBytes) [[likely]] return size_bytes;
-  builder_.diagnostics().Note(Severity::kDataLoss, "implausible_size", "A size is negative or above 2^60 bytes; it is counted as 0.");
+  if (size_bytes <= kLargestBelievableBytes) [[likely]]
+    return size_bytes;
+  builder_.diagnostics().Note(Severity::kDataLoss, "implausible_size",
+                              "A size is negative or above 2^60 bytes; it is counted as 0.");
   return 0;
 }
 
 std::string Decoder::Printable(Value value, int depth) const {
   constexpr int kDeepest = 8;
   switch (value.kind()) {
-    case Kind::kNone: return "None";
-    case Kind::kBool: return value.payload() != 0 ? "True" : "False";
-    case Kind::kInt: return fmt::format("{}", value.payload());
-    case Kind::kBigInt: return fmt::format("{}", static_cast<int64_t>(big_integers_[value.handle()]));
-    case Kind::kFloat: return fmt::format("{}", floats_[value.handle()]);
-    case Kind::kText: return std::string(GetText(value));
-    case Kind::kGlobal: return "?";
-    default: break;
+    case Kind::kNone:
+      return "None";
+    case Kind::kBool:
+      return value.payload() != 0 ? "True" : "False";
+    case Kind::kInt:
+      return fmt::format("{}", value.payload());
+    case Kind::kBigInt:
+      return fmt::format("{}", static_cast<int64_t>(big_integers_[value.handle()]));
+    case Kind::kFloat:
+      return fmt::format("{}", floats_[value.handle()]);
+    case Kind::kText:
+      return std::string(GetText(value));
+    case Kind::kGlobal:
+      return "?";
+    default:
+      break;
   }
   if (depth == kDeepest) return "…";
   std::string text;
   if (const std::vector<Value>* pairs = PairsOf(value)) {
     for (size_t i = 0; i + 1 < pairs->size(); i += 2) {
-      text += fmt::format("{}{}: {}", i == 0 ? "" : ", ", Printable((*pairs)[i], depth + 1), Printable((*pairs)[i + 1], depth + 1));
+      text += fmt::format("{}{}: {}", i == 0 ? "" : ", ", Printable((*pairs)[i], depth + 1),
+                          Printable((*pairs)[i + 1], depth + 1));
       if (text.size() > 4096) break;
     }
     return "{" + text + "}";

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/flat_map.h"
 #include "base/column.h"
+#include "base/flat_map.h"
 #include "io/pickle/globals.h"
 #include "io/pickle/value.h"
 #include "model/store/store_builder.h"
@@ -68,7 +68,10 @@ class Decoder {
     kStack,    // list of frames → StackId
     kRecords,  // list of records → Records::lists
     kFrame,    // dict → FrameId
-    kEvent, kSegment, kBlock, kAnnotation,  // dict → row
+    kEvent,
+    kSegment,
+    kBlock,
+    kAnnotation,  // dict → row
   };
   /// Tag and payload of a container in eight bytes.
   class Node {
@@ -84,8 +87,21 @@ class Decoder {
   using Pairs = std::span<const Value>;
   /// The keys of a trace entry that have a meaning; what an entry does not have stays None.
   enum EventField : uint8_t {
-    kAction, kAddr, kDeviceFree, kSize, kStream, kTime, kFrames, kPool, kCompileContext, kUserMetadata, kInternalMetadata,
-    kForwardFrames, kCategory, kOtherField, kEventFieldCount,
+    kAction,
+    kAddr,
+    kDeviceFree,
+    kSize,
+    kStream,
+    kTime,
+    kFrames,
+    kPool,
+    kCompileContext,
+    kUserMetadata,
+    kInternalMetadata,
+    kForwardFrames,
+    kCategory,
+    kOtherField,
+    kEventFieldCount,
   };
   using EventValues = std::array<Value, kEventFieldCount>;
 

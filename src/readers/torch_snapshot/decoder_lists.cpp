@@ -31,7 +31,9 @@ StackId Decoder::InternFrameList(std::span<const Value> items) {
   const uint64_t hash = HashBytes(items.data(), items.size_bytes());
   if (const auto found = frame_lists_.find(hash); found != frame_lists_.end()) {
     const FrameList& known = found->second;
-    if (known.count == items.size() && std::memcmp(&frame_list_values_[known.begin], items.data(), items.size_bytes()) == 0) return known.stack;
+    if (known.count == items.size() &&
+        std::memcmp(&frame_list_values_[known.begin], items.data(), items.size_bytes()) == 0)
+      return known.stack;
   }
   std::vector<FrameId> frames;
   frames.reserve(items.size());
@@ -67,7 +69,9 @@ bool Decoder::AppendFrames(Value list, std::span<const Value> items) {
 }
 
 bool Decoder::AppendRecords(Value list, std::span<const Value> items) {
-  const auto kind_of = [](NodeTag tag) { return static_cast<RecordKind>(static_cast<int>(tag) - static_cast<int>(NodeTag::kEvent)); };
+  const auto kind_of = [](NodeTag tag) {
+    return static_cast<RecordKind>(static_cast<int>(tag) - static_cast<int>(NodeTag::kEvent));
+  };
   if (NodeOf(list).tag() == NodeTag::kEmpty) {
     records_.lists.push_back({kind_of(NodeOf(items[0]).tag()), {}});
     SetNode(list, Node(NodeTag::kRecords, static_cast<uint32_t>(records_.lists.size()) - 1));
@@ -77,7 +81,8 @@ bool Decoder::AppendRecords(Value list, std::span<const Value> items) {
   for (const Value& item : items) {
     const NodeTag tag = item.is(Kind::kDict) ? NodeOf(item).tag() : NodeTag::kEmpty;
     if (tag < NodeTag::kEvent || kind_of(tag) != record_list.kind) {
-      builder_.diagnostics().Note(Severity::kDataLoss, "foreign_list_item", "Lists hold items of another kind than the rest of the list; these are not read.");
+      builder_.diagnostics().Note(Severity::kDataLoss, "foreign_list_item",
+                                  "Lists hold items of another kind than the rest of the list; these are not read.");
       continue;
     }
     const uint32_t row = NodeOf(item).payload();
@@ -96,7 +101,9 @@ void Decoder::AppendPlain(Value list, std::span<const Value> items) {
     item_lists_.emplace_back();
     SetNode(list, Node(NodeTag::kItems, static_cast<uint32_t>(item_lists_.size()) - 1));
   } else if (node.tag() != NodeTag::kItems) {
-    builder_.diagnostics().Note(Severity::kDataLoss, "foreign_list_item", "Lists hold items of another kind than the rest of the list; these are not read.", kUnknownBytes, items.size());
+    builder_.diagnostics().Note(Severity::kDataLoss, "foreign_list_item",
+                                "Lists hold items of another kind than the rest of the list; these are not read.",
+                                kUnknownBytes, items.size());
     return;
   }
   std::vector<Value>& kept = item_lists_[NodeOf(list).payload()];
@@ -110,7 +117,8 @@ StackId Decoder::StackOfTexts(Value list) {
   if (NodeOf(list).tag() == NodeTag::kStack) return {NodeOf(list).payload()};
   std::vector<FrameId> frames;
   for (const Value& item : ItemsOf(list)) {
-    if (item.is(Kind::kText)) frames.push_back(builder_.store().stacks.InternFrame(TextId(item), {0}, 0, FrameKind::kPython));
+    if (item.is(Kind::kText))
+      frames.push_back(builder_.store().stacks.InternFrame(TextId(item), {0}, 0, FrameKind::kPython));
   }
   return builder_.store().stacks.InternStack(frames);
 }

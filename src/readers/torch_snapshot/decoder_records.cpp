@@ -10,7 +10,8 @@ namespace memstrata::torch_snapshot {
 
 bool Decoder::BecomeRecord(Value dict, Pairs pairs) {
   // The keys that decide, as bits.
-  constexpr uint32_t kHasFrameKey = 1, kHasSegmentKey = 2, kHasState = 4, kHasSize = 8, kHasStage = 16, kHasName = 32, kHasHistoryKey = 64;
+  constexpr uint32_t kHasFrameKey = 1, kHasSegmentKey = 2, kHasState = 4, kHasSize = 8, kHasStage = 16, kHasName = 32,
+                     kHasHistoryKey = 64;
   uint32_t found = 0;
   for (size_t i = 0; i < pairs.size(); i += 2) {
     switch (SymbolOf(pairs[i])) {
@@ -21,16 +22,27 @@ bool Decoder::BecomeRecord(Value dict, Pairs pairs) {
       case Symbol::kLine:
         found |= kHasFrameKey;
         break;
-      case Symbol::kName: found |= kHasName; break;
+      case Symbol::kName:
+        found |= kHasName;
+        break;
       case Symbol::kTotalSize:
       case Symbol::kBlocks:
         found |= kHasSegmentKey;
         break;
-      case Symbol::kState: found |= kHasState; break;
-      case Symbol::kSize: found |= kHasSize; break;
-      case Symbol::kStage: found |= kHasStage; break;
-      case Symbol::kRealSize: found |= kHasHistoryKey; break;
-      default: break;
+      case Symbol::kState:
+        found |= kHasState;
+        break;
+      case Symbol::kSize:
+        found |= kHasSize;
+        break;
+      case Symbol::kStage:
+        found |= kHasStage;
+        break;
+      case Symbol::kRealSize:
+        found |= kHasHistoryKey;
+        break;
+      default:
+        break;
     }
   }
   Node made;
@@ -52,22 +64,35 @@ bool Decoder::BecomeRecord(Value dict, Pairs pairs) {
 
 EventKind Decoder::KindOfAction(Value action) {
   switch (SymbolOf(action)) {
-    case Symbol::kAlloc: return EventKind::kAlloc;
-    case Symbol::kFreeRequested: return EventKind::kFreeRequested;
+    case Symbol::kAlloc:
+      return EventKind::kAlloc;
+    case Symbol::kFreeRequested:
+      return EventKind::kFreeRequested;
     case Symbol::kFree:  // the official viewer's own word for both halves
-    case Symbol::kFreeCompleted: return EventKind::kFreeCompleted;
-    case Symbol::kSegmentAlloc: return EventKind::kSegmentAlloc;
-    case Symbol::kSegmentFree: return EventKind::kSegmentFree;
-    case Symbol::kSegmentMap: return EventKind::kSegmentMap;
-    case Symbol::kSegmentUnmap: return EventKind::kSegmentUnmap;
-    case Symbol::kOom: return EventKind::kOutOfMemory;
-    case Symbol::kSnapshot: return EventKind::kSnapshot;
+    case Symbol::kFreeCompleted:
+      return EventKind::kFreeCompleted;
+    case Symbol::kSegmentAlloc:
+      return EventKind::kSegmentAlloc;
+    case Symbol::kSegmentFree:
+      return EventKind::kSegmentFree;
+    case Symbol::kSegmentMap:
+      return EventKind::kSegmentMap;
+    case Symbol::kSegmentUnmap:
+      return EventKind::kSegmentUnmap;
+    case Symbol::kOom:
+      return EventKind::kOutOfMemory;
+    case Symbol::kSnapshot:
+      return EventKind::kSnapshot;
     case Symbol::kAnnotate:
     case Symbol::kUserDefined:
-    case Symbol::kWorkspaceSnapshot: return EventKind::kMark;
-    default: break;
+    case Symbol::kWorkspaceSnapshot:
+      return EventKind::kMark;
+    default:
+      break;
   }
-  builder_.diagnostics().Note(Severity::kWarning, "unknown_action", "Trace entries have an action that this version does not know (first: \"" + Printable(action) + "\"); they are kept but have no effect.");
+  builder_.diagnostics().Note(Severity::kWarning, "unknown_action",
+                              "Trace entries have an action that this version does not know (first: \"" +
+                                  Printable(action) + "\"); they are kept but have no effect.");
   return EventKind::kUnknown;
 }
 
@@ -82,7 +107,8 @@ uint32_t Decoder::StreamOf(Value value) {
 
 Pool Decoder::PoolOf(Value tuple) const {
   Pool pool;
-  const std::span<const Value> items = tuple.is(Kind::kTuple) || tuple.is(Kind::kList) ? ItemsOf(tuple) : std::span<const Value>{};
+  const std::span<const Value> items =
+      tuple.is(Kind::kTuple) || tuple.is(Kind::kList) ? ItemsOf(tuple) : std::span<const Value>{};
   if (items.size() == 2) {
     (void)ToUnsigned(items[0], &pool.first);
     (void)ToUnsigned(items[1], &pool.second);
@@ -92,20 +118,34 @@ Pool Decoder::PoolOf(Value tuple) const {
 
 Decoder::EventField Decoder::FieldOf(Symbol key) {
   switch (key) {
-    case Symbol::kAction: return kAction;
-    case Symbol::kAddr: return kAddr;
-    case Symbol::kDeviceFree: return kDeviceFree;
-    case Symbol::kSize: return kSize;
-    case Symbol::kStream: return kStream;
-    case Symbol::kTimeUs: return kTime;
-    case Symbol::kFrames: return kFrames;
-    case Symbol::kPoolId: return kPool;
-    case Symbol::kCompileContext: return kCompileContext;
-    case Symbol::kUserMetadata: return kUserMetadata;
-    case Symbol::kInternalMetadata: return kInternalMetadata;
-    case Symbol::kForwardFrames: return kForwardFrames;
-    case Symbol::kCategory: return kCategory;
-    default: return kOtherField;
+    case Symbol::kAction:
+      return kAction;
+    case Symbol::kAddr:
+      return kAddr;
+    case Symbol::kDeviceFree:
+      return kDeviceFree;
+    case Symbol::kSize:
+      return kSize;
+    case Symbol::kStream:
+      return kStream;
+    case Symbol::kTimeUs:
+      return kTime;
+    case Symbol::kFrames:
+      return kFrames;
+    case Symbol::kPoolId:
+      return kPool;
+    case Symbol::kCompileContext:
+      return kCompileContext;
+    case Symbol::kUserMetadata:
+      return kUserMetadata;
+    case Symbol::kInternalMetadata:
+      return kInternalMetadata;
+    case Symbol::kForwardFrames:
+      return kForwardFrames;
+    case Symbol::kCategory:
+      return kCategory;
+    default:
+      return kOtherField;
   }
 }
 
@@ -146,7 +186,8 @@ uint32_t Decoder::AddEvent(const EventValues& values) {
   const bool out_of_memory = kind == EventKind::kOutOfMemory;
   const Value addr = out_of_memory ? values[kDeviceFree] : values[kAddr];
   events.kind.PushBackReserved(kind);
-  events.addr.PushBackReserved(addr.is(Kind::kNone) ? (out_of_memory ? kUnknownBytes : 0) : UnsignedOr(addr, out_of_memory ? kUnknownBytes : 0));
+  events.addr.PushBackReserved(addr.is(Kind::kNone) ? (out_of_memory ? kUnknownBytes : 0)
+                                                    : UnsignedOr(addr, out_of_memory ? kUnknownBytes : 0));
   events.size_bytes.PushBackReserved(SizeOf(values[kSize]));
   events.time_ns.PushBackReserved(time_ns);
   events.stream.PushBackReserved(StreamOf(values[kStream]));
@@ -165,10 +206,12 @@ void Decoder::AddUnusualColumns(const EventValues& values, uint32_t row) {
     }
     SetSparse(records_.events.pool, row, last_pool_);
   }
-  const bool compiled = !values[kCompileContext].is(Kind::kNone) && SymbolOf(values[kCompileContext]) != Symbol::kNotAvailable;
+  const bool compiled =
+      !values[kCompileContext].is(Kind::kNone) && SymbolOf(values[kCompileContext]) != Symbol::kNotAvailable;
   const bool labelled = !values[kUserMetadata].is(Kind::kNone) && !IsEmptyText(values[kUserMetadata]);
   const Value metadata = labelled ? values[kUserMetadata] : values[kInternalMetadata];
-  if (compiled || !metadata.is(Kind::kNone) || !values[kCategory].is(Kind::kNone) || !values[kForwardFrames].is(Kind::kNone)) {
+  if (compiled || !metadata.is(Kind::kNone) || !values[kCategory].is(Kind::kNone) ||
+      !values[kForwardFrames].is(Kind::kNone)) {
     SetSparse(records_.events.context, row, ContextOf(values, metadata));
   }
 }
@@ -193,9 +236,13 @@ uint32_t Decoder::ContextOf(const EventValues& values, Value metadata) {
   // Runs of events have the same labels: compare before hashing.
   const Value compile_context = values[kCompileContext];
   const bool simple = values[kCategory].is(Kind::kNone) && values[kForwardFrames].is(Kind::kNone);
-  if (simple && last_context_ != kNone && compile_context == last_compile_context_ && metadata == last_user_metadata_) return last_context_;
-  const auto text = [&](Value value) { return value.is(Kind::kText) && SymbolOf(value) != Symbol::kNotAvailable ? TextId(value) : StringId{0}; };
-  const uint32_t context = builder_.InternContext({text(compile_context), text(metadata), text(values[kCategory]), StackOfTexts(values[kForwardFrames])});
+  if (simple && last_context_ != kNone && compile_context == last_compile_context_ && metadata == last_user_metadata_)
+    return last_context_;
+  const auto text = [&](Value value) {
+    return value.is(Kind::kText) && SymbolOf(value) != Symbol::kNotAvailable ? TextId(value) : StringId{0};
+  };
+  const uint32_t context = builder_.InternContext(
+      {text(compile_context), text(metadata), text(values[kCategory]), StackOfTexts(values[kForwardFrames])});
   if (simple) {
     last_context_ = context;
     last_compile_context_ = compile_context;
@@ -206,7 +253,8 @@ uint32_t Decoder::ContextOf(const EventValues& values, Value metadata) {
 
 int64_t Decoder::TimeOf(Value value) {
   const uint64_t time_us = value.is(Kind::kNone) ? 0 : UnsignedOr(value, 0);
-  return time_us > 0 && time_us < static_cast<uint64_t>(INT64_MAX) / 1000 ? static_cast<int64_t>(time_us) * 1000 : kNoTime;
+  return time_us > 0 && time_us < static_cast<uint64_t>(INT64_MAX) / 1000 ? static_cast<int64_t>(time_us) * 1000
+                                                                          : kNoTime;
 }
 
 Decoder::Node Decoder::MakeFrame(Pairs pairs) {
@@ -223,7 +271,9 @@ Decoder::Node Decoder::MakeFrame(Pairs pairs) {
       case Symbol::kFilename:
         if (value.is(Kind::kText)) file = TextId(value);
         break;
-      case Symbol::kLine: line = value.is(Kind::kNone) ? 0 : UnsignedOr(value, 0); break;
+      case Symbol::kLine:
+        line = value.is(Kind::kNone) ? 0 : UnsignedOr(value, 0);
+        break;
       case Symbol::kFxNodeOp:
       case Symbol::kFxNodeName:
       case Symbol::kFxNodeTarget:
@@ -232,13 +282,16 @@ Decoder::Node Decoder::MakeFrame(Pairs pairs) {
         if (!detail.empty()) detail += "\n";
         detail += std::string(GetText(pairs[i])) + ": " + std::string(GetText(value));
         break;
-      default: NoteUnknownKey("Frames", pairs[i]); break;
+      default:
+        NoteUnknownKey("Frames", pairs[i]);
+        break;
     }
   }
   Store& store = builder_.store();
   const FrameKind kind = GuessFrameKind(store.String(file), store.String(function));
   const StringId detail_id = detail.empty() ? StringId{0} : TextId(Text(detail));
-  const FrameId frame = store.stacks.InternFrame(function, file, static_cast<uint32_t>(std::min<uint64_t>(line, kNone)), kind, detail_id);
+  const FrameId frame =
+      store.stacks.InternFrame(function, file, static_cast<uint32_t>(std::min<uint64_t>(line, kNone)), kind, detail_id);
   return {NodeTag::kFrame, frame.value};
 }
 
@@ -247,23 +300,42 @@ Decoder::Node Decoder::MakeSegment(Pairs pairs) {
   for (size_t i = 0; i < pairs.size(); i += 2) {
     const Value value = pairs[i + 1];
     switch (SymbolOf(pairs[i])) {
-      case Symbol::kDevice: segment.device = static_cast<uint32_t>(std::min<uint64_t>(UnsignedOr(value, 0), kNone)); break;
-      case Symbol::kAddress: segment.addr = UnsignedOr(value, 0); break;
-      case Symbol::kTotalSize: segment.size_bytes = SizeOf(value); break;
-      case Symbol::kStream: segment.stream = UnsignedOr(value, 0); break;
+      case Symbol::kDevice:
+        segment.device = static_cast<uint32_t>(std::min<uint64_t>(UnsignedOr(value, 0), kNone));
+        break;
+      case Symbol::kAddress:
+        segment.addr = UnsignedOr(value, 0);
+        break;
+      case Symbol::kTotalSize:
+        segment.size_bytes = SizeOf(value);
+        break;
+      case Symbol::kStream:
+        segment.stream = UnsignedOr(value, 0);
+        break;
       case Symbol::kSegmentType:
         segment.kind = SymbolOf(value) == Symbol::kSmall   ? SegmentKind::kSmall
                        : SymbolOf(value) == Symbol::kLarge ? SegmentKind::kLarge
                                                            : SegmentKind::kUnknown;
         break;
-      case Symbol::kSegmentPoolId: segment.pool = PoolOf(value), segment.has_pool = true; break;
-      case Symbol::kIsExpandable: segment.is_expandable = UnsignedOr(value, 0) != 0; break;
-      case Symbol::kFrames: segment.stack = StackOf(value); break;
-      case Symbol::kBlocks: segment.block_list = RecordListOf(value, RecordKind::kBlock, "blocks"); break;
+      case Symbol::kSegmentPoolId:
+        segment.pool = PoolOf(value), segment.has_pool = true;
+        break;
+      case Symbol::kIsExpandable:
+        segment.is_expandable = UnsignedOr(value, 0) != 0;
+        break;
+      case Symbol::kFrames:
+        segment.stack = StackOf(value);
+        break;
+      case Symbol::kBlocks:
+        segment.block_list = RecordListOf(value, RecordKind::kBlock, "blocks");
+        break;
       case Symbol::kAllocatedSize:  // sums over the blocks, which are read themselves
       case Symbol::kActiveSize:
-      case Symbol::kRequestedSize: break;
-      default: NoteUnknownKey("Segments", pairs[i]); break;
+      case Symbol::kRequestedSize:
+        break;
+      default:
+        NoteUnknownKey("Segments", pairs[i]);
+        break;
     }
   }
   if (segment.is_expandable) segment.kind = SegmentKind::kExpandable;
@@ -278,7 +350,8 @@ void Decoder::ReadHistory(Value history, RawBlock& block) {
   if (newest == nullptr) return;
   for (size_t i = 0; i + 1 < newest->size(); i += 2) {
     const Symbol key = SymbolOf((*newest)[i]);
-    if (key == Symbol::kRealSize && block.requested_bytes == kUnknownBytes) block.requested_bytes = SizeOf((*newest)[i + 1]);
+    if (key == Symbol::kRealSize && block.requested_bytes == kUnknownBytes)
+      block.requested_bytes = SizeOf((*newest)[i + 1]);
     if (key == Symbol::kFrames && block.stack.value == 0) block.stack = StackOf((*newest)[i + 1]);
   }
 }
@@ -289,26 +362,47 @@ Decoder::Node Decoder::MakeBlock(Pairs pairs) {
   for (size_t i = 0; i < pairs.size(); i += 2) {
     const Value value = pairs[i + 1];
     switch (SymbolOf(pairs[i])) {
-      case Symbol::kAddress: block.addr = UnsignedOr(value, kUnknownBytes); break;
-      case Symbol::kSize: block.size_bytes = SizeOf(value); break;
-      case Symbol::kRequestedSize: block.requested_bytes = SizeOf(value); break;
-      case Symbol::kFrames: block.stack = StackOf(value); break;
-      case Symbol::kHistory: history = value; break;
+      case Symbol::kAddress:
+        block.addr = UnsignedOr(value, kUnknownBytes);
+        break;
+      case Symbol::kSize:
+        block.size_bytes = SizeOf(value);
+        break;
+      case Symbol::kRequestedSize:
+        block.requested_bytes = SizeOf(value);
+        break;
+      case Symbol::kFrames:
+        block.stack = StackOf(value);
+        break;
+      case Symbol::kHistory:
+        history = value;
+        break;
       case Symbol::kState:
         switch (SymbolOf(value)) {
-          case Symbol::kActiveAllocated: block.state = BlockState::kActive; break;
+          case Symbol::kActiveAllocated:
+            block.state = BlockState::kActive;
+            break;
           case Symbol::kActivePendingFree:
-          case Symbol::kActiveAwaitingFree: block.state = BlockState::kPendingFree; break;
-          case Symbol::kInactive: block.state = BlockState::kInactive; break;
+          case Symbol::kActiveAwaitingFree:
+            block.state = BlockState::kPendingFree;
+            break;
+          case Symbol::kInactive:
+            block.state = BlockState::kInactive;
+            break;
           default:
-            builder_.diagnostics().Note(Severity::kWarning, "unknown_block_state", "Blocks have a state that this version does not know (first: \"" + Printable(value) + "\"); they count as not in use.");
+            builder_.diagnostics().Note(Severity::kWarning, "unknown_block_state",
+                                        "Blocks have a state that this version does not know (first: \"" +
+                                            Printable(value) + "\"); they count as not in use.");
             break;
         }
         break;
-      default: NoteUnknownKey("Blocks", pairs[i]); break;
+      default:
+        NoteUnknownKey("Blocks", pairs[i]);
+        break;
     }
   }
-  if (block.requested_bytes == 0) block.requested_bytes = kUnknownBytes;  // no request is empty: the field was not filled
+  if (block.requested_bytes == 0)
+    block.requested_bytes = kUnknownBytes;  // no request is empty: the field was not filled
   if (history.is(Kind::kList)) ReadHistory(history, block);
   has_stacks_ |= block.stack.value != 0;
   records_.blocks.push_back(block);
@@ -320,11 +414,20 @@ Decoder::Node Decoder::MakeAnnotation(Pairs pairs) {
   for (size_t i = 0; i < pairs.size(); i += 2) {
     const Value value = pairs[i + 1];
     switch (SymbolOf(pairs[i])) {
-      case Symbol::kName: annotation.name = value.is(Kind::kText) ? TextId(value) : StringId{0}; break;
-      case Symbol::kDevice: annotation.device = static_cast<uint32_t>(std::min<uint64_t>(UnsignedOr(value, 0), kNone)); break;
-      case Symbol::kStage: annotation.is_start = SymbolOf(value) == Symbol::kStart; break;
-      case Symbol::kTimeUs: annotation.time_ns = TimeOf(value); break;
-      default: break;  // further text keys are allowed and carry no memory
+      case Symbol::kName:
+        annotation.name = value.is(Kind::kText) ? TextId(value) : StringId{0};
+        break;
+      case Symbol::kDevice:
+        annotation.device = static_cast<uint32_t>(std::min<uint64_t>(UnsignedOr(value, 0), kNone));
+        break;
+      case Symbol::kStage:
+        annotation.is_start = SymbolOf(value) == Symbol::kStart;
+        break;
+      case Symbol::kTimeUs:
+        annotation.time_ns = TimeOf(value);
+        break;
+      default:
+        break;  // further text keys are allowed and carry no memory
     }
   }
   records_.annotations.push_back(annotation);
@@ -333,7 +436,8 @@ Decoder::Node Decoder::MakeAnnotation(Pairs pairs) {
 
 void Decoder::NoteUnknownKey(std::string_view where, Value key) {
   if (unknown_key_text_.empty()) {
-    unknown_key_text_ = fmt::format("{} have a field that this version does not know (first: \"{}\"); it is not read.", where, Printable(key));
+    unknown_key_text_ = fmt::format("{} have a field that this version does not know (first: \"{}\"); it is not read.",
+                                    where, Printable(key));
   }
   builder_.diagnostics().Note(Severity::kInfo, "unknown_key", unknown_key_text_);
 }

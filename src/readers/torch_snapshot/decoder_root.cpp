@@ -19,10 +19,12 @@ std::span<const Value> Decoder::ItemsOf(Value list) const {
 
 uint32_t Decoder::RecordListOf(Value list, RecordKind kind, std::string_view where) {
   const bool is_list = list.is(Kind::kList) || list.is(Kind::kTuple);
-  if (is_list && NodeOf(list).tag() == NodeTag::kRecords && records_.lists[NodeOf(list).payload()].kind == kind) return NodeOf(list).payload();
+  if (is_list && NodeOf(list).tag() == NodeTag::kRecords && records_.lists[NodeOf(list).payload()].kind == kind)
+    return NodeOf(list).payload();
   const bool empty = list.is(Kind::kNone) || (is_list && NodeOf(list).tag() == NodeTag::kEmpty);
   if (!empty) {
-    builder_.diagnostics().Note(Severity::kDataLoss, "unexpected_value", fmt::format("\"{}\" is not the list that it should be; it is not read.", where));
+    builder_.diagnostics().Note(Severity::kDataLoss, "unexpected_value",
+                                fmt::format("\"{}\" is not the list that it should be; it is not read.", where));
   }
   return kNone;
 }
@@ -31,10 +33,12 @@ std::vector<uint32_t> Decoder::TracesOf(Value list) {
   constexpr size_t kMostDevices = 4096;
   std::vector<uint32_t> traces;
   // One device alone may have been dumped without the outer list.
-  if (list.is(Kind::kList) && NodeOf(list).tag() == NodeTag::kRecords) return {RecordListOf(list, RecordKind::kEvent, "device_traces")};
+  if (list.is(Kind::kList) && NodeOf(list).tag() == NodeTag::kRecords)
+    return {RecordListOf(list, RecordKind::kEvent, "device_traces")};
   for (const Value& device : ItemsOf(list)) {
     if (traces.size() == kMostDevices) {
-      builder_.diagnostics().Note(Severity::kDataLoss, "too_many_devices", "Traces of more than 4,096 devices; the rest is not read.");
+      builder_.diagnostics().Note(Severity::kDataLoss, "too_many_devices",
+                                  "Traces of more than 4,096 devices; the rest is not read.");
       break;
     }
     traces.push_back(RecordListOf(device, RecordKind::kEvent, "device_traces"));
@@ -62,7 +66,8 @@ void Decoder::ReadSettings(Value settings, SnapshotRoot& root) {
   if (pairs == nullptr) return;
   for (size_t i = 0; i + 1 < pairs->size(); i += 2) {
     const Symbol key = SymbolOf((*pairs)[i]);
-    if (key == Symbol::kTraceAllocOverflowed || key == Symbol::kTraceAllocMaxEntries) ReadOverflow(key, (*pairs)[i + 1], root);
+    if (key == Symbol::kTraceAllocOverflowed || key == Symbol::kTraceAllocMaxEntries)
+      ReadOverflow(key, (*pairs)[i + 1], root);
     root.settings.emplace_back(Printable((*pairs)[i]), Printable((*pairs)[i + 1]));
   }
 }
@@ -92,7 +97,8 @@ Result<SnapshotRoot> Decoder::Root(Value value) {
   if (value.is(Kind::kList)) {
     // 1.12 and 1.13, MemPool.snapshot(), torch.cuda.memory_snapshot(): the segments alone.
     const Node node = NodeOf(value);
-    const bool segments = node.tag() == NodeTag::kRecords && records_.lists[node.payload()].kind == RecordKind::kSegment;
+    const bool segments =
+        node.tag() == NodeTag::kRecords && records_.lists[node.payload()].kind == RecordKind::kSegment;
     if (!segments && node.tag() != NodeTag::kEmpty) return tl::unexpected(NotASnapshot(value));
     root.is_list = true;
     root.segments = segments ? node.payload() : kNone;
@@ -105,16 +111,33 @@ Result<SnapshotRoot> Decoder::Root(Value value) {
     const Value item = (*pairs)[i + 1];
     const Symbol key = SymbolOf((*pairs)[i]);
     switch (key) {
-      case Symbol::kSegments: root.segments = RecordListOf(item, RecordKind::kSegment, "segments"), is_snapshot = true; break;
-      case Symbol::kDeviceTraces: root.device_traces = TracesOf(item), root.has_device_traces = true, is_snapshot = true; break;
-      case Symbol::kHostSegments: root.host_segments = RecordListOf(item, RecordKind::kSegment, "host_segments"); break;
-      case Symbol::kHostTraces: root.host_traces = TracesOf(item); break;
-      case Symbol::kExternalAnnotations: root.annotations = RecordListOf(item, RecordKind::kAnnotation, "external_annotations"); break;
-      case Symbol::kAllocatorSettings: ReadSettings(item, root); break;
+      case Symbol::kSegments:
+        root.segments = RecordListOf(item, RecordKind::kSegment, "segments"), is_snapshot = true;
+        break;
+      case Symbol::kDeviceTraces:
+        root.device_traces = TracesOf(item), root.has_device_traces = true, is_snapshot = true;
+        break;
+      case Symbol::kHostSegments:
+        root.host_segments = RecordListOf(item, RecordKind::kSegment, "host_segments");
+        break;
+      case Symbol::kHostTraces:
+        root.host_traces = TracesOf(item);
+        break;
+      case Symbol::kExternalAnnotations:
+        root.annotations = RecordListOf(item, RecordKind::kAnnotation, "external_annotations");
+        break;
+      case Symbol::kAllocatorSettings:
+        ReadSettings(item, root);
+        break;
       case Symbol::kTraceAllocOverflowed:
-      case Symbol::kTraceAllocMaxEntries: ReadOverflow(key, item, root); break;
+      case Symbol::kTraceAllocMaxEntries:
+        ReadOverflow(key, item, root);
+        break;
       default:
-        builder_.diagnostics().Note(Severity::kInfo, "unknown_top_level_key", fmt::format("The snapshot has a part that this version does not know (first: \"{}\"); it is not read.", pickle::ReplaceControl(Printable((*pairs)[i]))));
+        builder_.diagnostics().Note(
+            Severity::kInfo, "unknown_top_level_key",
+            fmt::format("The snapshot has a part that this version does not know (first: \"{}\"); it is not read.",
+                        pickle::ReplaceControl(Printable((*pairs)[i]))));
         break;
     }
   }

@@ -20,7 +20,8 @@ bool LooksLikeJson(std::string_view head) {
 
 Match Probe(const ProbeInput& probe) {
   const auto mentions = [&](std::string_view word) { return probe.head.find(word) != std::string_view::npos; };
-  const bool snapshot_words = mentions("device_traces") || (mentions("segments") && mentions("blocks")) || (mentions("total_size") && mentions("segment_type"));
+  const bool snapshot_words = mentions("device_traces") || (mentions("segments") && mentions("blocks")) ||
+                              (mentions("total_size") && mentions("segment_type"));
   if (pickle::LooksLikePickle(probe.head)) return snapshot_words ? Match::kCertain : Match::kLikely;
   if (LooksLikeJson(probe.head)) return snapshot_words ? Match::kCertain : Match::kMaybe;
   return Match::kNo;
@@ -47,7 +48,9 @@ void LookAtRest(pickle::Window& rest, StoreBuilder& builder) {
   }
   if (extra == 0) return;
   builder.diagnostics().Note(Severity::kWarning, "trailing_bytes",
-                             another_pickle ? "Another pickle follows the first one in this file; only the first is read." : "Bytes follow the end of the document; they are not read.",
+                             another_pickle
+                                 ? "Another pickle follows the first one in this file; only the first is read."
+                                 : "Bytes follow the end of the document; they are not read.",
                              first_offset, extra);
 }
 
@@ -57,8 +60,10 @@ bool IsSurvivable(const Error& error) {
     case ErrorCode::kTruncatedInput:
     case ErrorCode::kCorruptInput:
     case ErrorCode::kLimitExceeded:
-    case ErrorCode::kIo: return true;
-    default: return false;
+    case ErrorCode::kIo:
+      return true;
+    default:
+      return false;
   }
 }
 

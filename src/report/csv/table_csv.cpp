@@ -24,10 +24,18 @@ void AppendCell(CellType type, const Cell& cell, std::string& out) {
   if (cell.is_null) return;
   switch (type) {
     case CellType::kUnsigned:
-    case CellType::kBool: fmt::format_to(std::back_inserter(out), "{}", cell.bits); break;
-    case CellType::kSigned: fmt::format_to(std::back_inserter(out), "{}", static_cast<int64_t>(cell.bits)); break;
-    case CellType::kAddress: fmt::format_to(std::back_inserter(out), "0x{:x}", cell.bits); break;
-    case CellType::kText: AppendText(cell.text, out); break;
+    case CellType::kBool:
+      fmt::format_to(std::back_inserter(out), "{}", cell.bits);
+      break;
+    case CellType::kSigned:
+      fmt::format_to(std::back_inserter(out), "{}", static_cast<int64_t>(cell.bits));
+      break;
+    case CellType::kAddress:
+      fmt::format_to(std::back_inserter(out), "0x{:x}", cell.bits);
+      break;
+    case CellType::kText:
+      AppendText(cell.text, out);
+      break;
   }
 }
 

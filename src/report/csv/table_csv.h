@@ -1,5 +1,6 @@
 #pragma once
-// A table as comma-separated values (RFC 4180, but with "\n" line ends): first line the column names, empty cell = null.
+// A table as comma-separated values (RFC 4180, but with "\n" line ends): first line the column names, empty cell =
+// null.
 
 #include "base/byte_sink.h"
 #include "query/table.h"

@@ -13,7 +13,8 @@ void WriteSources(JsonWriter& json, const Store& store) {
     json.Field("truncated", source.truncated);
     json.Key("metadata");
     json.StartObject();
-    for (const auto& [key, value] : source.metadata) json.Field(IsValidUtf8(key) ? key : ReplaceInvalidUtf8(key), std::string_view(value));
+    for (const auto& [key, value] : source.metadata)
+      json.Field(IsValidUtf8(key) ? key : ReplaceInvalidUtf8(key), std::string_view(value));
     json.EndObject();
     json.EndObject();
   }

@@ -68,7 +68,8 @@ void WriteHolder(JsonWriter& json, const Store& store, const Holder& holder, uin
   json.Field("bytes", holder.bytes);
   json.Field("block_count", holder.block_count);
   json.Field("share", total_bytes == 0 ? 0.0 : static_cast<double>(holder.bytes) / static_cast<double>(total_bytes));
-  json.Field("category", holder.is_other ? std::string_view("other") : kCategoryNames[static_cast<size_t>(holder.category)]);
+  json.Field("category",
+             holder.is_other ? std::string_view("other") : kCategoryNames[static_cast<size_t>(holder.category)]);
   if (!holder.name.empty()) json.Field("name", std::string_view(holder.name));
   json.Field("allocated_before_recording", holder.is_preexisting);
   json.Key("stack");
@@ -99,7 +100,8 @@ void WriteHeap(JsonWriter& json, const Store& store, const HeapSummary& summary)
   json.Field("kind", kHeapKindNames[static_cast<size_t>(heap.kind)]);
   json.Field("host", heap.host.empty() ? std::nullopt : std::optional<std::string_view>(heap.host));
   json.Field("time_base", kTimeBaseNames[static_cast<size_t>(heap.time_base)]);
-  json.Field("capacity_bytes", heap.capacity_bytes == kUnknownBytes ? std::nullopt : std::optional<uint64_t>(heap.capacity_bytes));
+  json.Field("capacity_bytes",
+             heap.capacity_bytes == kUnknownBytes ? std::nullopt : std::optional<uint64_t>(heap.capacity_bytes));
   json.Field("event_count", summary.event_count);
   json.Field("allocation_count", summary.allocation_count);
   json.Field("free_count", summary.free_count);
@@ -116,7 +118,8 @@ void WriteHeap(JsonWriter& json, const Store& store, const HeapSummary& summary)
   WriteFragmentation(json, summary.idle);
   json.Key("holders_at");
   json.StartObject();
-  json.Field("seq", summary.holders_at.seq() == kNone ? std::nullopt : std::optional<uint32_t>(summary.holders_at.seq()));
+  json.Field("seq",
+             summary.holders_at.seq() == kNone ? std::nullopt : std::optional<uint32_t>(summary.holders_at.seq()));
   json.Field("live_bytes", summary.holders_bytes);
   json.EndObject();
   json.Key("holders");

@@ -9,11 +9,16 @@ namespace {
 void WriteCell(JsonWriter& json, CellType type, const Cell& cell) {
   if (cell.is_null) return json.Null();
   switch (type) {
-    case CellType::kUnsigned: return json.Value(cell.bits);
-    case CellType::kSigned: return json.Value(static_cast<int64_t>(cell.bits));
-    case CellType::kAddress: return json.Value(std::string_view(FormatAddress(cell.bits)));
-    case CellType::kBool: return json.Value(cell.bits != 0);
-    case CellType::kText: return json.Value(cell.text);
+    case CellType::kUnsigned:
+      return json.Value(cell.bits);
+    case CellType::kSigned:
+      return json.Value(static_cast<int64_t>(cell.bits));
+    case CellType::kAddress:
+      return json.Value(std::string_view(FormatAddress(cell.bits)));
+    case CellType::kBool:
+      return json.Value(cell.bits != 0);
+    case CellType::kText:
+      return json.Value(cell.text);
   }
 }
 

@@ -14,7 +14,8 @@ int Eighths(double rows, int row) { return std::clamp(static_cast<int>((rows - r
 
 }  // namespace
 
-std::string DrawCurve(const std::vector<CurveColumn>& live, const std::vector<CurveColumn>& reserved, int height, const TextStyle& style) {
+std::string DrawCurve(const std::vector<CurveColumn>& live, const std::vector<CurveColumn>& reserved, int height,
+                      const TextStyle& style) {
   static constexpr std::string_view kBlocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   uint64_t top_bytes = 1;
   for (const CurveColumn& column : live) top_bytes = std::max(top_bytes, column.max_bytes);
@@ -27,7 +28,9 @@ std::string DrawCurve(const std::vector<CurveColumn>& live, const std::vector<Cu
     std::string line;
     for (size_t i = 0; i < live.size(); ++i) {
       const int eighths = Eighths(static_cast<double>(live[i].max_bytes) * rows_per_byte, row);
-      const bool reserved_here = i < reserved.size() && std::min(static_cast<int>(static_cast<double>(reserved[i].max_bytes) * rows_per_byte), height - 1) == row;
+      const bool reserved_here =
+          i < reserved.size() &&
+          std::min(static_cast<int>(static_cast<double>(reserved[i].max_bytes) * rows_per_byte), height - 1) == row;
       line += eighths == 0 && reserved_here ? std::string_view("·") : kBlocks[eighths];
     }
     out += style.Live(line) + "\n";

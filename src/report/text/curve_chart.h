@@ -11,6 +11,7 @@ namespace memstrata {
 
 /// `live` and `reserved` (may be empty) have one entry per column. Rows are `height` lines, each ending in a newline,
 /// with the top value labelled on the left.
-std::string DrawCurve(const std::vector<CurveColumn>& live, const std::vector<CurveColumn>& reserved, int height, const TextStyle& style);
+std::string DrawCurve(const std::vector<CurveColumn>& live, const std::vector<CurveColumn>& reserved, int height,
+                      const TextStyle& style);
 
 }  // namespace memstrata

@@ -16,7 +16,11 @@ constexpr size_t kLabelWidth = 18;
 class SummaryText {
  public:
   SummaryText(const SummaryAnswer& answer, const SummaryTextOptions& options)
-      : answer_(answer), store_(*answer.store), options_(options), style_(options.style), width_(static_cast<size_t>(std::clamp(options.style.width, 60, 140))) {}
+      : answer_(answer),
+        store_(*answer.store),
+        options_(options),
+        style_(options.style),
+        width_(static_cast<size_t>(std::clamp(options.style.width, 60, 140))) {}
 
   std::string Write() {
     for (const Source& source : store_.sources) WriteSource(source);
@@ -35,26 +39,34 @@ class SummaryText {
     out_ += line + "\n";
   }
 
-  void Line(std::string_view label, std::string_view text) { out_ += fmt::format("  {}{}\n", PadRight(label, kLabelWidth), text); }
+  void Line(std::string_view label, std::string_view text) {
+    out_ += fmt::format("  {}{}\n", PadRight(label, kLabelWidth), text);
+  }
   void Heading(std::string_view text) { out_ += fmt::format("\n  {}\n", style_.Bold(text)); }
 
   std::string When(const HeapSummary& heap, Moment moment) const {
     if (moment.seq() == kNone) return "before the first event";
     std::string text = fmt::format("at event {}", FormatCount(moment.seq()));
     const int64_t time_ns = store_.EventTime(*heap.heap, moment.seq());
-    if (time_ns != kNoTime && heap.first_time_ns) text += fmt::format(", {} after the first", FormatDuration(std::max<int64_t>(0, time_ns - *heap.first_time_ns)));
+    if (time_ns != kNoTime && heap.first_time_ns)
+      text += fmt::format(", {} after the first", FormatDuration(std::max<int64_t>(0, time_ns - *heap.first_time_ns)));
     return text;
   }
 
   void WriteHeap(const HeapSummary& heap) {
     out_ += "\n" + style_.Bold(Shorten(heap.heap->id, 40));
-    out_ += style_.Dim(fmt::format("  {} events: {} allocations ({}), {} frees", FormatCount(heap.event_count), FormatCount(heap.allocation_count),
-                                   FormatBytes(heap.allocated_bytes_total), FormatCount(heap.free_count)));
-    if (heap.first_time_ns && heap.last_time_ns) out_ += style_.Dim(fmt::format(", in {}", FormatDuration(std::max<int64_t>(0, *heap.last_time_ns - *heap.first_time_ns))));
+    out_ += style_.Dim(fmt::format("  {} events: {} allocations ({}), {} frees", FormatCount(heap.event_count),
+                                   FormatCount(heap.allocation_count), FormatBytes(heap.allocated_bytes_total),
+                                   FormatCount(heap.free_count)));
+    if (heap.first_time_ns && heap.last_time_ns)
+      out_ += style_.Dim(
+          fmt::format(", in {}", FormatDuration(std::max<int64_t>(0, *heap.last_time_ns - *heap.first_time_ns))));
     out_ += "\n\n";
     if (!heap.live_columns.empty() && heap.event_count > 1) {
       out_ += DrawCurve(heap.live_columns, heap.reserved_columns, 7, style_);
-      out_ += style_.Dim(PadLeft("", 13) + (heap.reserved_columns.empty() ? "█ live" : "█ live   · reserved") + "   by order of events") + "\n\n";
+      out_ += style_.Dim(PadLeft("", 13) + (heap.reserved_columns.empty() ? "█ live" : "█ live   · reserved") +
+                         "   by order of events") +
+              "\n\n";
     }
     WritePeaks(heap);
     WriteHolders(heap);
@@ -64,17 +76,26 @@ class SummaryText {
 
   void WritePeaks(const HeapSummary& heap) {
     const std::string bound = heap.is_lower_bound ? "at least " : "";
-    Line("Peak live", style_.Bold(bound + FormatBytes(heap.live_peak.bytes)) + "  " + When(heap, heap.live_peak.moment) + style_.Dim("  (bytes as requested)"));
-    if (heap.block_peak) Line("Peak in blocks", fmt::format("{}{}  {}", bound, FormatBytes(heap.block_peak->bytes), style_.Dim("(rounded up by the allocator; approximate for past moments)")));
-    if (heap.reserved_peak) Line("Peak reserved", fmt::format("{}{}  {}", bound, FormatBytes(heap.reserved_peak->bytes), style_.Dim("(taken from the device)")));
+    Line("Peak live", style_.Bold(bound + FormatBytes(heap.live_peak.bytes)) + "  " +
+                          When(heap, heap.live_peak.moment) + style_.Dim("  (bytes as requested)"));
+    if (heap.block_peak)
+      Line("Peak in blocks", fmt::format("{}{}  {}", bound, FormatBytes(heap.block_peak->bytes),
+                                         style_.Dim("(rounded up by the allocator; approximate for past moments)")));
+    if (heap.reserved_peak)
+      Line("Peak reserved", fmt::format("{}{}  {}", bound, FormatBytes(heap.reserved_peak->bytes),
+                                        style_.Dim("(taken from the device)")));
     std::string end = FormatBytes(heap.end_live_bytes) + " live";
     if (heap.end_reserved_bytes) end += fmt::format(", {} reserved", FormatBytes(*heap.end_reserved_bytes));
-    if (heap.end_pending_bytes && *heap.end_pending_bytes > 0) end += fmt::format(", {} waiting for another stream", FormatBytes(*heap.end_pending_bytes));
+    if (heap.end_pending_bytes && *heap.end_pending_bytes > 0)
+      end += fmt::format(", {} waiting for another stream", FormatBytes(*heap.end_pending_bytes));
     Line("At the end", end);
     if (heap.preexisting_block_count > 0) {
-      Line("Before recording", fmt::format("{} in {} blocks were live already", FormatBytes(heap.preexisting_bytes), FormatCount(heap.preexisting_block_count)));
+      Line("Before recording", fmt::format("{} in {} blocks were live already", FormatBytes(heap.preexisting_bytes),
+                                           FormatCount(heap.preexisting_block_count)));
     }
-    if (heap.is_lower_bound) Line("", style_.Warn(WrapLines("Lower bound: " + heap.lower_bound_reason, width_ - kLabelWidth - 2, kLabelWidth + 2)));
+    if (heap.is_lower_bound)
+      Line("", style_.Warn(
+                   WrapLines("Lower bound: " + heap.lower_bound_reason, width_ - kLabelWidth - 2, kLabelWidth + 2)));
   }
 
   std::string DescribeFrame(FrameId frame) const {
@@ -83,7 +104,8 @@ class SummaryText {
     const std::string function = ShortFunctionName(store_.String(frames.function[frame.value]));
     const bool has_line = frames.line[frame.value] > 0 && frames.kind[frame.value] != FrameKind::kNative;
     if (file.empty() || frames.kind[frame.value] == FrameKind::kNative) return function;
-    return has_line ? fmt::format("{}  {}:{}", function, ShortPath(file), frames.line[frame.value]) : fmt::format("{}  {}", function, ShortPath(file));
+    return has_line ? fmt::format("{}  {}:{}", function, ShortPath(file), frames.line[frame.value])
+                    : fmt::format("{}  {}", function, ShortPath(file));
   }
 
   std::string DescribeHolder(const HeapSummary& heap, const Holder& holder) const {
@@ -91,7 +113,8 @@ class SummaryText {
     if (!holder.name.empty()) return holder.name;
     if (holder.is_preexisting) return style_.Dim("allocated before recording began, no stack");
     if (holder.stack.value == 0) {
-      return style_.Dim(heap.heap->capabilities.has_stacks ? "no Python stack: autograd's own thread, most often" : "no stack recorded");
+      return style_.Dim(heap.heap->capabilities.has_stacks ? "no Python stack: autograd's own thread, most often"
+                                                           : "no stack recorded");
     }
     const std::vector<FrameId> frames = FramesOf(store_, holder.stack);
     const size_t useful = UsefulFrameIndex(store_, frames);
@@ -108,14 +131,21 @@ class SummaryText {
   void WriteHolders(const HeapSummary& heap) {
     if (heap.holders.empty()) return;
     const bool at_peak = heap.holders_at == heap.live_peak.moment;
-    Heading(at_peak ? fmt::format("Who holds the peak (by {})", kHolderKeyNames[static_cast<size_t>(answer_.options.by)])
-                    : fmt::format("Who holds {} {} (by {})", FormatBytes(heap.holders_bytes), When(heap, heap.holders_at), kHolderKeyNames[static_cast<size_t>(answer_.options.by)]));
+    Heading(at_peak
+                ? fmt::format("Who holds the peak (by {})", kHolderKeyNames[static_cast<size_t>(answer_.options.by)])
+                : fmt::format("Who holds {} {} (by {})", FormatBytes(heap.holders_bytes), When(heap, heap.holders_at),
+                              kHolderKeyNames[static_cast<size_t>(answer_.options.by)]));
     for (const Holder& holder : heap.holders) {
-      const double share = heap.holders_bytes == 0 ? 0 : static_cast<double>(holder.bytes) / static_cast<double>(heap.holders_bytes);
-      const std::string blocks = fmt::format("{} {}", FormatCount(holder.block_count), holder.block_count == 1 ? "block " : "blocks");
-      const bool show_category = holder.category != Category::kUnknown && !holder.is_other && answer_.options.by != HolderKey::kCategory;
-      const std::string category = show_category ? std::string(kCategoryNames[static_cast<size_t>(holder.category)]) : "";
-      const std::string head = fmt::format("  {}  {}  {}  ", PadLeft(FormatBytes(holder.bytes), 9), PadLeft(FormatPercent(share), 7), PadLeft(blocks, 12));
+      const double share =
+          heap.holders_bytes == 0 ? 0 : static_cast<double>(holder.bytes) / static_cast<double>(heap.holders_bytes);
+      const std::string blocks =
+          fmt::format("{} {}", FormatCount(holder.block_count), holder.block_count == 1 ? "block " : "blocks");
+      const bool show_category =
+          holder.category != Category::kUnknown && !holder.is_other && answer_.options.by != HolderKey::kCategory;
+      const std::string category =
+          show_category ? std::string(kCategoryNames[static_cast<size_t>(holder.category)]) : "";
+      const std::string head = fmt::format("  {}  {}  {}  ", PadLeft(FormatBytes(holder.bytes), 9),
+                                           PadLeft(FormatPercent(share), 7), PadLeft(blocks, 12));
       std::string description = DescribeHolder(heap, holder);
       if (!style_.use_color) description = Shorten(description, width_ > 60 ? width_ - 36 : 40);
       out_ += head + description + (category.empty() ? "" : style_.Dim("  [" + category + "]")) + "\n";
@@ -126,7 +156,9 @@ class SummaryText {
   void WriteFullStack(const Holder& holder) {
     const FrameTable& table = store_.stacks.frames();
     for (const FrameId frame : FramesOf(store_, holder.stack)) {
-      out_ += style_.Dim(fmt::format("      {}  {}:{}", Shorten(store_.String(table.function[frame.value]), 200), Shorten(store_.String(table.file[frame.value]), 300), table.line[frame.value])) + "\n";
+      out_ += style_.Dim(fmt::format("      {}  {}:{}", Shorten(store_.String(table.function[frame.value]), 200),
+                                     Shorten(store_.String(table.file[frame.value]), 300), table.line[frame.value])) +
+              "\n";
     }
   }
 
@@ -134,7 +166,8 @@ class SummaryText {
     if (!heap.idle || heap.idle->idle_bytes + heap.idle->rounding_bytes == 0) return;
     const IdleBytes& idle = *heap.idle;
     Heading("Reserved but idle at the end");
-    Line("Idle", fmt::format("{}, largest hole {}", FormatBytes(idle.idle_bytes), FormatBytes(idle.largest_idle_bytes)));
+    Line("Idle",
+         fmt::format("{}, largest hole {}", FormatBytes(idle.idle_bytes), FormatBytes(idle.largest_idle_bytes)));
     const auto kind = [&](uint64_t bytes, std::string_view text) {
       if (bytes > 0) out_ += fmt::format("  {}  {}\n", PadLeft(FormatBytes(bytes), kLabelWidth - 2), text);
     };
@@ -147,20 +180,26 @@ class SummaryText {
 
   void WriteOutOfMemory(const HeapSummary& heap) {
     if (heap.out_of_memory.empty()) return;
-    Heading(style_.Error(fmt::format("Out of memory: {} {}", heap.out_of_memory.size(), heap.out_of_memory.size() == 1 ? "time" : "times")));
+    Heading(style_.Error(fmt::format("Out of memory: {} {}", heap.out_of_memory.size(),
+                                     heap.out_of_memory.size() == 1 ? "time" : "times")));
     constexpr size_t kMostShown = 5;
     for (size_t i = 0; i < std::min(kMostShown, heap.out_of_memory.size()); ++i) {
       const OutOfMemoryEvent& event = heap.out_of_memory[i];
-      out_ += fmt::format("  {}: {} asked, {} live, {} free on the device\n", When(heap, Moment::AfterEvent(event.seq)), FormatBytes(event.requested_bytes),
-                          FormatBytes(event.live_bytes), event.device_free_bytes ? FormatBytes(*event.device_free_bytes) : "unknown");
+      out_ += fmt::format("  {}: {} asked, {} live, {} free on the device\n", When(heap, Moment::AfterEvent(event.seq)),
+                          FormatBytes(event.requested_bytes), FormatBytes(event.live_bytes),
+                          event.device_free_bytes ? FormatBytes(*event.device_free_bytes) : "unknown");
     }
-    if (heap.out_of_memory.size() > kMostShown) out_ += fmt::format("  … and {} more\n", heap.out_of_memory.size() - kMostShown);
+    if (heap.out_of_memory.size() > kMostShown)
+      out_ += fmt::format("  … and {} more\n", heap.out_of_memory.size() - kMostShown);
   }
 
   void WriteNotes() {
     if (!store_.missing.empty()) {
       out_ += "\n" + style_.Bold("What this file cannot tell") + "\n";
-      for (const Missing& missing : store_.missing) out_ += "  " + WrapLines(fmt::format("{}: {} {}", missing.what, missing.why, missing.how_to_get), width_ - 4, 4) + "\n";
+      for (const Missing& missing : store_.missing)
+        out_ += "  " +
+                WrapLines(fmt::format("{}: {} {}", missing.what, missing.why, missing.how_to_get), width_ - 4, 4) +
+                "\n";
     }
     if (store_.diagnostics.empty()) return;
     out_ += "\n" + style_.Bold("Remarks on the file") + "\n";
