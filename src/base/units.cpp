@@ -43,6 +43,10 @@ std::string FormatCount(uint64_t count) {
   return digits;
 }
 
+std::string FormatCount(uint64_t count, std::string_view singular) {
+  return fmt::format("{} {}{}", FormatCount(count), singular, count == 1 ? "" : "s");
+}
+
 std::string FormatPercent(double fraction) { return fmt::format("{:.1f} %", 100 * fraction); }
 
 std::string FormatDuration(int64_t duration_ns) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace memstrata {
 
@@ -13,6 +14,9 @@ std::string FormatBytes(uint64_t size_bytes);
 
 /// "7,013,335,044": thousands separated by commas.
 std::string FormatCount(uint64_t count);
+
+/// "1 block", "1,745 blocks".
+std::string FormatCount(uint64_t count, std::string_view singular);
 
 /// "83.4 %".
 std::string FormatPercent(double fraction);

@@ -23,6 +23,9 @@ TEST(Units, NegativeBytes) {
 TEST(Units, Counts) {
   EXPECT_EQ(FormatCount(999), "999");
   EXPECT_EQ(FormatCount(1000), "1,000");
+  EXPECT_EQ(FormatCount(1, "block"), "1 block");
+  EXPECT_EQ(FormatCount(1745, "block"), "1,745 blocks");
+  EXPECT_EQ(FormatCount(0, "block"), "0 blocks");
   EXPECT_EQ(FormatCount(7013335044), "7,013,335,044");
 }
 

@@ -62,8 +62,9 @@ std::string ReasonOf(const Heap& heap, const HeapSummary& summary) {
     return fmt::format("Recording began when {} were reserved already; memory may have been higher before.",
                        FormatBytes(heap.reserved_begin_bytes));
   }
-  return fmt::format("Recording began when {} blocks ({}) were live already; memory may have been higher before.",
-                     FormatCount(summary.preexisting_block_count), FormatBytes(summary.preexisting_bytes));
+  return fmt::format("Recording began when {} ({}) {} live already; memory may have been higher before.",
+                     FormatCount(summary.preexisting_block_count, "block"), FormatBytes(summary.preexisting_bytes),
+                     summary.preexisting_block_count == 1 ? "was" : "were");
 }
 
 void FindOutOfMemory(const Store& store, const Heap& heap, const Curve& live, HeapSummary& summary) {

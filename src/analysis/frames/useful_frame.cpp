@@ -76,18 +76,24 @@ constexpr std::string_view kFrameworkPaths[] = {
     "/threading.py",   "/functools.py",
 };
 
-bool IsPython(const Store& store, FrameId frame) {
-  const FrameKind kind = store.stacks.frames().kind[frame.value];
-  return kind == FrameKind::kPython || kind == FrameKind::kCompiled;
+// torch::autograd::generated::MmBackward0::apply and the like.
+bool IsAutogradNode(const Store& store, FrameId frame) {
+  const std::string_view function = store.String(store.stacks.frames().function[frame.value]);
+  return function.find("Backward") != std::string_view::npos && function.find("::apply") != std::string_view::npos;
 }
 
 }  // namespace
+
+bool IsPythonFrame(const Store& store, FrameId frame) {
+  const FrameKind kind = store.stacks.frames().kind[frame.value];
+  return kind == FrameKind::kPython || kind == FrameKind::kCompiled;
+}
 
 bool IsPlumbing(const Store& store, FrameId frame) {
   const FrameTable& frames = store.stacks.frames();
   const std::string_view function = store.String(frames.function[frame.value]);
   const std::string_view file = store.String(frames.file[frame.value]);
-  if (IsPython(store, frame)) return file.starts_with("<frozen ") || file == "<string>";
+  if (IsPythonFrame(store, frame)) return file.starts_with("<frozen ") || file == "<string>";
   if (function == "_start" || (function.empty() && file.empty()) || function == "??") return true;
   return ContainsAny(function, kPlumbingFunctions) || ContainsAny(file, kPlumbingFiles);
 }
@@ -105,17 +111,25 @@ std::vector<FrameId> FramesOf(const Store& store, StackId stack) {
 }
 
 size_t UsefulFrameIndex(const Store& store, const std::vector<FrameId>& frames) {
-  size_t not_plumbing = frames.size();
-  size_t python = frames.size();
+  const size_t none = frames.size();
+  size_t not_plumbing = none;
+  size_t python = none;
+  size_t autograd_node = none;
   for (size_t i = 0; i < frames.size(); ++i) {
     if (IsPlumbing(store, frames[i])) continue;
-    if (not_plumbing == frames.size()) not_plumbing = i;
-    if (!IsPython(store, frames[i])) continue;
-    if (python == frames.size()) python = i;
-    if (!IsFrameworkCode(store, frames[i])) return i;
+    if (not_plumbing == none) not_plumbing = i;
+    if (IsPythonFrame(store, frames[i])) {
+      if (python == none) python = i;
+      if (!IsFrameworkCode(store, frames[i])) return i;
+    } else if (autograd_node == none && IsAutogradNode(store, frames[i])) {
+      autograd_node = i;
+    }
   }
-  if (python < frames.size()) return python;
-  return not_plumbing < frames.size() ? not_plumbing : 0;
+  // Backward runs on threads without Python frames: the node of the graph is the layer's name there.
+  for (const size_t candidate : {python, autograd_node, not_plumbing}) {
+    if (candidate != none) return candidate;
+  }
+  return 0;
 }
 
 std::string ShortFunctionName(std::string_view function) {
@@ -128,6 +142,7 @@ std::string ShortFunctionName(std::string_view function) {
     if ((c == '>' || c == ')') && depth > 0) --depth;
   }
   if (flat.empty()) flat = function;
+  flat.erase(0, flat.find_first_not_of(": "));  // of an anonymous namespace
   for (const std::string_view prefix :
        {"torch::autograd::generated::", "torch::autograd::", "at::native::", "at::_ops::", "at::", "c10::"}) {
     const size_t at = flat.find(prefix);

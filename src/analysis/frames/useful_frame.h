@@ -10,6 +10,7 @@ namespace memstrata {
 
 /// Frames that are the same in every stack: interpreter, dispatcher, bindings, unwinder, allocator internals.
 bool IsPlumbing(const Store& store, FrameId frame);
+bool IsPythonFrame(const Store& store, FrameId frame);
 /// Frames of the framework's own Python code (torch/…, jax/…), which call user code and are called by it.
 bool IsFrameworkCode(const Store& store, FrameId frame);
 
@@ -17,7 +18,8 @@ bool IsFrameworkCode(const Store& store, FrameId frame);
 std::vector<FrameId> FramesOf(const Store& store, StackId stack);
 
 /// Index into `frames` (innermost first) of the frame to name a stack by: the innermost one of the user's own Python
-/// code, else the innermost that is not plumbing, else the innermost. `frames` must not be empty.
+/// code, else of the framework's, else the autograd node, else the innermost that is not plumbing. `frames` must not be
+/// empty.
 size_t UsefulFrameIndex(const Store& store, const std::vector<FrameId>& frames);
 
 /// A native function name as people say it: without template arguments, parameters and common namespaces.

@@ -216,4 +216,7 @@ class Machine {
 
 }  // namespace memstrata::pickle
 
-#include "io/pickle/machine_steps.h"  // IWYU pragma: export
+#include "io/pickle/machine_closing.h"  // IWYU pragma: export
+#include "io/pickle/machine_globals.h"  // IWYU pragma: export
+#include "io/pickle/machine_loop.h"     // IWYU pragma: export
+#include "io/pickle/machine_steps.h"    // IWYU pragma: export

@@ -82,12 +82,12 @@ std::unique_ptr<ByteSource> MakeGzipSource(std::unique_ptr<ByteSource> packed) {
 
 Status ExpansionGuard::Add(size_t packed_bytes, size_t unpacked_bytes) {
   constexpr uint64_t kAlwaysAllowedBytes = 64ULL << 20;
-  constexpr uint64_t kLargestRatio = 1500;
+  constexpr uint64_t kLargestRatio = 400;
   packed_bytes_ += packed_bytes;
   unpacked_bytes_ += unpacked_bytes;
   if (unpacked_bytes_ > kAlwaysAllowedBytes && unpacked_bytes_ / kLargestRatio > packed_bytes_) {
     return Fail(ErrorCode::kLimitExceeded,
-                "The compressed data unpacks to more than 1,500 times its size; this is no capture.");
+                "The compressed data unpacks to more than 400 times its size; this is no capture.");
   }
   return {};
 }
