@@ -32,7 +32,7 @@ def figures(sample: Json) -> HeapFigures:
 
 
 def heap_of(program: Program, *flags: str) -> Any:
-    answer = program.run("summary", "--json", "--full-stacks", *flags, make_sample.SAMPLE)
+    answer = program.run("summary", "--json", *flags, make_sample.SAMPLE)
     assert answer.status == 0, answer.stderr
     (heap,) = answer.json()["heaps"]
     return heap
