@@ -66,7 +66,7 @@ class Program:
 
     def summary(self, path: Path, timeout_s: float = TIMEOUT_S) -> Any:
         """The summary of a readable file, valid against its schema."""
-        answer = self.run("summary", "--json", "--full-stacks", path, timeout_s=timeout_s)
+        answer = self.run("summary", "--json", path, timeout_s=timeout_s)
         assert answer.status == 0, f"exit status {answer.status}: {answer.stderr}"
         value = answer.json()
         check_schema(value, "summary")

@@ -42,7 +42,7 @@ def check_error(answer_: Answer, kind: str = "refused") -> Any:
 def test_edge_case(program: Program, tmp_path: Path, case: EdgeCase) -> None:
     path = tmp_path / case.file_name
     path.write_bytes(case.data)
-    answer_ = program.run("summary", "--json", "--full-stacks", path)
+    answer_ = program.run("summary", "--json", path)
     assert answer_.peak_bytes <= MEMORY_LIMIT_BYTES
     expect: dict[str, Any] = case.sidecar()
     if expect["answer"] == "error":

@@ -12,7 +12,7 @@ from . import snapshot_schema
 from .allocator_sizes import GIB, MIB, UNLIMITED_BYTES
 from .blocks import Frames
 from .caching_allocator import CachingAllocator, OutOfMemoryError
-from .edge_case import TraceWriter, snapshot
+from .edge_case import TraceWriter, block, segment, snapshot
 from .pinned_host import PinnedHostAllocator
 from .trace_recorder import Clock
 
@@ -97,15 +97,37 @@ def _pinned(generator: random.Random, clock: Clock) -> PinnedHostAllocator:
 
 
 def random_trace(seed: int) -> Json:
-    """Events on few addresses in any order: lost frees, double frees, allocations at live addresses, and no segments at
-    all."""
+    """Events on few addresses in any order, and segments that have nothing to do with them.
+
+    Lost frees, double frees, allocations at live addresses, blocks that only one side knows.
+    """
     generator = random.Random(seed)
     trace = TraceWriter()
     for _ in range(generator.randrange(1, 300)):
         action = generator.choice(
             ("alloc", "alloc", "free_requested", "free_completed", "free_completed", "snapshot", "strange")
         )
-        trace.add(action, generator.randrange(1, 12) << 20, generator.randrange(1, 1 << 24), generator.choice(STREAMS))
+        stream = generator.choice(STREAMS)
+        trace.add(action, generator.randrange(1, 12) << 20, generator.randrange(1, 1 << 24), stream)
         if generator.random() < 0.05:
             trace.oom(generator.randrange(1, 1 << 30), generator.randrange(1 << 20))
-    return snapshot([], trace.events)
+    return snapshot(_random_segments(generator), trace.events)
+
+
+def _random_segments(generator: random.Random) -> list[Json]:
+    segments: list[Json] = []
+    address = generator.randrange(1, 8) << 20
+    for _ in range(generator.choice((0, 1, 3))):
+        blocks: list[Json] = []
+        in_use = generator.random() < 0.5
+        for _ in range(generator.randrange(1, 5)):
+            state = generator.choice(("active_allocated", "active_allocated", "active_pending_free"))
+            size_bytes = generator.randrange(1, 3) << 20
+            requested_bytes = size_bytes - generator.randrange(512)
+            # Idle neighbours would have been merged, so that idle blocks alternate with used ones.
+            blocks.append(block(size_bytes, state if in_use else "inactive", requested_bytes))
+            in_use = not in_use
+        pool_id = generator.choice(((0, 0), (0, 0), (0, 2)))
+        segments.append(segment(address, blocks, 0, generator.choice(STREAMS), segment_pool_id=pool_id))
+        address += sum(int(one["size"]) for one in blocks) + (generator.randrange(3) << 20)
+    return segments

@@ -261,5 +261,5 @@ def time_ns(event: Json) -> Optional[int]:
 
 if __name__ == "__main__":
     for heap_id, heap in heaps(snapshot_file.read(Path(sys.argv[1]))).items():
-        printable = dataclasses.asdict(dataclasses.replace(heap, live_curve=[], holders={}))
-        print(heap_id, json.dumps(printable, default=sorted))
+        figures_only = dataclasses.asdict(dataclasses.replace(heap, live_curve=[], holders={}))
+        print(heap_id, json.dumps(figures_only, default=sorted))
