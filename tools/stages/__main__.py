@@ -1,0 +1,84 @@
+"""Runs the stages, prints one table and, as the very last line, "N passed, N failed"."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from . import checks, documents, native, page
+from .stage import BUILD, Counts, Log, Stage, StageError
+
+STAGES = (
+    Stage("sources", "form, layers, ratchet, scripts", checks.sources),
+    Stage("page", "types, form, unit tests, build and browser tests of the web page", page.page),
+    Stage("release", "GCC release build and its tests", native.release),
+    Stage("python", "the program against the independent oracle", native.python_tests),
+    Stage("documents", "links and every command shown", documents.documents),
+    Stage("instructions", "instructions of a summary against the recorded number", native.instructions),
+    Stage("sanitizers", "tests under ASan and UBSan", native.sanitizers, thorough=True),
+    Stage("threads", "tests of threaded layers under TSan", native.threads, thorough=True),
+    Stage("fuzz", "every fuzzer, MEMSTRATA_FUZZ_SECONDS each", native.fuzz, thorough=True),
+    Stage("tidy", "clang-tidy on every source", native.clang_tidy, thorough=True),
+)
+LOG_LINES_SHOWN = 60
+
+
+def run_stage(stage: Stage) -> tuple[Counts, float]:
+    logs = BUILD / "test-logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    begin_s = time.monotonic()
+    path = logs / f"{stage.name}.log"
+    with path.open("w", encoding="utf-8", errors="replace") as file:
+        try:
+            counts = stage.run(Log(path, file))
+        except StageError as problem:
+            file.write(f"{problem}\n")
+            counts = Counts(failed=1, note=str(problem))
+    duration_s = time.monotonic() - begin_s
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    shown = lines[-LOG_LINES_SHOWN:] if counts.failed else [line for line in lines if line.startswith("SKIPPED")]
+    print(*shown, sep="\n", end="\n" if shown else "")
+    return counts, duration_s
+
+
+def parse_arguments() -> argparse.Namespace:
+    listing = "\n".join(
+        f"  {stage.name:<13} {stage.what}{' (not with --quick)' if stage.thorough else ''}" for stage in STAGES
+    )
+    parser = argparse.ArgumentParser(
+        prog="tools/test", description="stages:\n" + listing, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="no sanitizers, fuzzers or clang-tidy")
+    parser.add_argument("--only", metavar="STAGE", action="append", choices=[stage.name for stage in STAGES])
+    return parser.parse_args()
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    chosen = [
+        stage
+        for stage in STAGES
+        if (stage.name in arguments.only if arguments.only else not (arguments.quick and stage.thorough))
+    ]
+    rows = []
+    for stage in chosen:
+        print(f"== {stage.name}: {stage.what}", flush=True)
+        counts, duration_s = run_stage(stage)
+        rows.append((stage, counts, duration_s))
+        print(
+            f"   {counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped in {duration_s:.0f} s",
+            flush=True,
+        )
+    total = sum((counts for _, counts, _ in rows), Counts())
+    print(f"\n{'stage':<14}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}")
+    for stage, counts, duration_s in rows:
+        print(
+            f"{stage.name:<14}{counts.passed:>8}{counts.failed:>8}{counts.skipped:>9}{duration_s:>9.0f}  {counts.note}"
+        )
+    print(f"\n{total.passed} passed, {total.failed} failed")
+    return 0 if total.failed == 0 and total.passed > 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
