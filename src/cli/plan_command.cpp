@@ -1,0 +1,183 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <memory>
+
+#include "base/json_writer.h"
+#include "cli/verbs.h"
+#include "plan/plan.h"
+#include "plan/report/plan_report.h"
+#include "plan/request_file.h"
+
+namespace memstrata::cli {
+namespace {
+
+using plan::Card;
+using plan::Plan;
+using plan::PlanRequest;
+
+Result<plan::ModelDescription> ModelOf(const Arguments& arguments, const std::string& from_file) {
+  const Result<std::optional<uint64_t>> count = arguments.GetUnsigned("--parameters");
+  const std::string model = arguments.Get("--model").value_or(from_file);
+  if (arguments.Has("--parameters") && !model.empty()) {
+    return Fail(ErrorCode::kInvalidArgument, "Give --model or --parameters, not both.");
+  }
+  if (arguments.Has("--parameters")) return plan::DescribeCountText(*arguments.Get("--parameters"));
+  if (!model.empty()) return plan::DescribeAny(model);
+  if (arguments.Has("--asset")) return plan::ModelDescription{.name = "no model", .source = "assets alone"};
+  return Fail(ErrorCode::kInvalidArgument,
+              "Say what to plan for: --model config.json (or a built-in name, or \"layers=32 hidden=4096 …\"), "
+              "--parameters 7e9, or --asset NAME=SIZE.");
+}
+
+Result<PlanRequest> RequestOf(const Arguments& arguments) {
+  PlanRequest request;
+  std::string model;
+  if (!arguments.positionals.empty()) {
+    MEMSTRATA_ASSIGN_OR_RETURN(const plan::RequestFile file, plan::ReadRequestFile(arguments.positionals.front()));
+    model = file.model;
+    for (const auto& [name, value] : file.inputs) MEMSTRATA_TRY(plan::SetInput(request.workload, name, value));
+  }
+  for (const plan::InputHelp& input : plan::kWorkloadInputs) {
+    for (const std::string& value : arguments.All(input.flag)) {
+      MEMSTRATA_TRY(plan::SetInput(request.workload, input.flag.substr(2), value));
+    }
+  }
+  MEMSTRATA_ASSIGN_OR_RETURN(request.model, ModelOf(arguments, model));
+  return request;
+}
+
+Result<std::vector<Card>> CardsOf(const Arguments& arguments) {
+  std::vector<Card> cards;
+  for (const std::string& name : arguments.All("--card")) {
+    if (name == "all") return plan::BuiltInCards();
+    MEMSTRATA_ASSIGN_OR_RETURN(Card card, plan::FindCard(name));
+    cards.push_back(std::move(card));
+  }
+  if (cards.empty() && arguments.Has("--sheet")) return plan::BuiltInCards();
+  return cards;
+}
+
+// The ones that fit first, the smallest of them first of all.
+Result<std::vector<Plan>> PlanOnCards(PlanRequest request, const std::vector<Card>& cards) {
+  std::vector<Plan> plans;
+  request.searches_largest = cards.size() == 1;
+  for (const Card& card : cards) {
+    request.card = card;
+    MEMSTRATA_ASSIGN_OR_RETURN(Plan plan, plan::MakePlan(request));
+    plans.push_back(std::move(plan));
+  }
+  std::stable_sort(plans.begin(), plans.end(), [](const Plan& a, const Plan& b) {
+    const bool a_fits = a.fits.value_or(false);
+    const bool b_fits = b.fits.value_or(false);
+    if (a_fits != b_fits) return a_fits;
+    return a.target->usable_bytes < b.target->usable_bytes;
+  });
+  return plans;
+}
+
+Status WriteTextFile(const std::string& path, const std::string& text) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wb"), &std::fclose);
+  if (file == nullptr) return Fail(ErrorCode::kIo, fmt::format("{} cannot be written.", path));
+  FileSink sink(file.get());
+  return sink.Write(text);
+}
+
+int Answer(const std::vector<Plan>& plans) {
+  const bool any_fits = std::any_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.fits != false; });
+  return any_fits ? kExitOk : kExitAnswerNo;
+}
+
+Result<std::string> Render(const Arguments& arguments, const PlanRequest& request, const std::vector<Plan>& plans) {
+  const bool json = arguments.Has("--json");
+  JsonWriter writer;
+  if (const std::optional<std::string> specification = arguments.Get("--sweep")) {
+    PlanRequest swept = request;
+    if (plans.front().target) swept.card = plans.front().target->card;
+    MEMSTRATA_ASSIGN_OR_RETURN(const plan::Sweep sweep, plan::RunSweep(swept, *specification));
+    if (!json) return plan::SweepText(sweep);
+    plan::WriteSweepJson(sweep, writer);
+    return writer.Finish();
+  }
+  if (json) {
+    plan::WritePlanJson(plans.front(), writer);
+    return writer.Finish();
+  }
+  if (arguments.Has("--sheet")) return plan::SheetText(plans);
+  if (plans.size() > 1) return plan::RankingText(plans) + "\nOn the first of them:\n\n" + plan::PlanText(plans.front());
+  return plan::PlanText(plans.front());
+}
+
+Result<int> PlanAndPrint(const Arguments& arguments, Console& console) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const PlanRequest request, RequestOf(arguments));
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(arguments));
+  std::vector<Plan> plans;
+  if (cards.empty()) {
+    MEMSTRATA_ASSIGN_OR_RETURN(Plan plan, plan::MakePlan(request));
+    plans.push_back(std::move(plan));
+  } else {
+    MEMSTRATA_ASSIGN_OR_RETURN(plans, PlanOnCards(request, cards));
+  }
+  if (const std::optional<std::string> path = arguments.Get("--acceptance")) {
+    MEMSTRATA_TRY(WriteTextFile(*path, plan::AcceptanceToml(plans.front())));
+  }
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::string text, Render(arguments, request, plans));
+  MEMSTRATA_TRY(console.out().Write(text));
+  return Answer(plans);
+}
+
+int RunPlan(const Arguments& arguments, Console& console) {
+  const Result<int> status = PlanAndPrint(arguments, console);
+  if (!status) return console.ReportError(status.error(), arguments.Has("--json"));
+  return console.Finish(*status);
+}
+
+constexpr FlagSpec kOwnFlags[] = {
+    {"--model", "", "MODEL",
+     "config.json, a .safetensors or .gguf file, a built-in name, or \"layers=32 hidden=4096 heads=32 …\""},
+    {"--parameters", "", "COUNT", "Only a number of parameters, as 7e9: weights alone, a floor"},
+    {"--card", "", "CARD", "A card by name, a capacity as 80GiB, or all; may be repeated", {}, true},
+    {"--sweep", "", "NAME=VALUES", "The plan over values of one input, as batch=1..64 or precision=fp32,bf16"},
+    {"--sheet", "", "", "Print the purchase sheet"},
+    {"--acceptance", "", "FILE", "Also write the limits of an acceptance run to FILE (TOML)"},
+    {"--json", "", "", "Print one JSON object instead of text"},
+};
+
+constexpr size_t kInputCount = std::size(plan::kWorkloadInputs);
+constexpr auto kFlags = [] {
+  std::array<FlagSpec, std::size(kOwnFlags) + kInputCount> flags{};
+  std::copy(std::begin(kOwnFlags), std::end(kOwnFlags), flags.begin());
+  for (size_t i = 0; i < kInputCount; ++i) {
+    const plan::InputHelp& input = plan::kWorkloadInputs[i];
+    flags[std::size(kOwnFlags) + i] = {input.flag, "", input.value_name, input.help, {}, input.flag == "--asset"};
+  }
+  return flags;
+}();
+
+constexpr std::string_view kExamples[] = {
+    "memstrata plan --model config.json --batch 2 --sequence 8192 --optimizer adamw --card h100-80g",
+    "memstrata plan --model llama-3.1-8b --task serve --engine vllm --sequence 8192 --concurrency 32 --card l40s",
+    "memstrata plan --model llama-3.1-8b --engine megatron --parallel tp=4,dp=2,zero=1 --card all",
+    "memstrata plan --model gpt2 --precision bf16_autocast --sweep batch=1..64 --card rtx4090",
+    "memstrata plan --parameters 7e9 --precision bf16",
+};
+
+}  // namespace
+
+const Subcommand kPlan = {
+    .name = "plan",
+    .summary = "What a model and a workload will need, term by term, and on which cards it fits",
+    .description =
+        "Prints the memory budget of each device with its bounds, the formula and the source of every line, whether it "
+        "fits on a card,\n"
+        "the largest batch and sequence that do, and what to change first. No device is needed.\n"
+        "Exit status 3: it does not fit.",
+    .positional = {"REQUEST", "A TOML file with `model` and the inputs below; flags win over it", 0, 1},
+    .flags = kFlags,
+    .examples = kExamples,
+    .run = RunPlan,
+};
+
+}  // namespace memstrata::cli

@@ -1,0 +1,13 @@
+#pragma once
+// Besides bytes: number formats that a card lacks, and what to change first when a job does not fit.
+
+#include "plan/plan.h"
+
+namespace memstrata::plan {
+
+/// Formats of the workload that the card does not compute in; empty for a capacity without a card.
+std::vector<std::string> UnsupportedFormats(const Card& card, const Workload& workload);
+/// Single changes that were tried, largest saving first, each with what it saves and whether the job then fits.
+std::vector<std::string> SuggestChanges(const PlanRequest& request);
+
+}  // namespace memstrata::plan

@@ -1,0 +1,30 @@
+#pragma once
+// Numbers that are not derived but measured or fitted, from one data file (data/plan_constants.toml): each with its
+// bounds, how it was found and where it is from.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace memstrata::plan {
+
+struct Constant {
+  double low = 0;
+  double best = 0;
+  double high = 0;
+  std::string how;
+  std::string source;
+};
+
+/// The constant of that name. A name that the file lacks is a mistake of the program: a test asks for each.
+const Constant& GetConstant(std::string_view name);
+/// The names that the program uses.
+inline constexpr std::string_view kConstantNames[] = {"simulated_peak",
+                                                      "workload_context_bytes",
+                                                      "communicator_bytes",
+                                                      "serving_activation_bytes",
+                                                      "serving_graph_bytes",
+                                                      "host_process_bytes",
+                                                      "host_pinned_bytes_per_communicator"};
+
+}  // namespace memstrata::plan

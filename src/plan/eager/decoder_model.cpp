@@ -1,0 +1,244 @@
+#include "plan/eager/decoder_model.h"
+
+#include <fmt/format.h>
+
+#include "plan/eager/layers.h"
+
+namespace memstrata::plan::eager {
+namespace {
+
+struct DecoderLayer {
+  LinearLayer query, key, value, qkv, output;
+  LinearLayer gate, up, gate_up, down;
+  NormLayer input_norm, mlp_norm, query_norm, key_norm, attention_output_norm, mlp_output_norm;
+};
+
+class Decoder final : public EagerModel {
+ public:
+  Decoder(Tape& tape, const DecoderSpec& spec, DType dtype, const LoraOptions& lora)
+      : spec_(spec), parameters_(tape, DecoderParameters(spec), DecoderBuffers(spec), dtype) {
+    if (lora.rank > 0) parameters_.AddLora(tape, lora);
+    for (int64_t i = 0; i < spec.layer_count; ++i) layers_.push_back(FindLayer(fmt::format("layers.{}.", i)));
+    final_norm_ = NormLayer::Find(parameters_, "norm", spec.norm);
+    head_ = LinearLayer::Find(parameters_, spec.ties_head ? "embed_tokens" : "lm_head");
+  }
+
+  ParameterSet& parameters() override { return parameters_; }
+
+  ModelInputs MakeInputs(Tape& tape, const RunOptions& options) override {
+    const Shape shape{options.batch, options.sequence};
+    ModelInputs inputs;
+    inputs.ids = tape.Empty(shape, DType::kInt64);
+    if (options.mask != MaskKind::kNone) inputs.mask = tape.Empty(shape, DType::kInt64);
+    if (options.is_training) inputs.labels = tape.Empty(shape, DType::kInt64);
+    return inputs;
+  }
+
+  ModelOutput Forward(Tape& tape, const ModelInputs& inputs, const RunOptions& options,
+                      std::shared_ptr<KvCache> cache) override {
+    ModelOutput output;
+    if (options.use_cache) output.cache = cache ? std::move(cache) : std::make_shared<KvCache>();
+    Tensor hidden = Body(tape, inputs, options, output.cache.get());
+    output.others.push_back(hidden);
+    if (options.logits_to_keep > 0 && options.logits_to_keep < hidden.shape[1]) {
+      hidden = Slice(tape, hidden, 1, options.logits_to_keep);
+    }
+    output.logits = head_(tape, hidden);
+    output.logits.storage->Relabel(Category::kLogits);
+    if (spec_.caps_logits) {
+      output.logits = Scale(tape, output.logits);
+      output.logits = ActivationSavingResult(tape, output.logits);
+      output.logits = Scale(tape, output.logits);
+    }
+    if (inputs.labels.defined()) output.loss = CausalLoss(tape, output.logits, inputs.labels);
+    return output;
+  }
+
+ private:
+  DecoderLayer FindLayer(const std::string& prefix) {
+    const auto linear = [&](const char* name) { return LinearLayer::Find(parameters_, prefix + name); };
+    const auto norm = [&](const char* name) { return NormLayer::Find(parameters_, prefix + name, spec_.norm); };
+    DecoderLayer layer;
+    layer.query = linear("q_proj");
+    layer.key = linear("k_proj");
+    layer.value = linear("v_proj");
+    layer.qkv = linear("qkv_proj");
+    layer.output = linear("o_proj");
+    layer.gate = linear("gate_proj");
+    layer.up = linear("up_proj");
+    layer.gate_up = linear("gate_up_proj");
+    layer.down = linear("down_proj");
+    layer.input_norm = norm("input_norm");
+    layer.mlp_norm = norm("mlp_norm");
+    layer.query_norm = norm("q_norm");
+    layer.key_norm = norm("k_norm");
+    layer.attention_output_norm = norm("attention_output_norm");
+    layer.mlp_output_norm = norm("mlp_output_norm");
+    return layer;
+  }
+
+  struct Context {  // what every layer of one forward is given
+    RunOptions options;
+    RotaryTables rotary;
+    Tensor mask;
+    Tensor sliding_mask;
+    KvCache* cache = nullptr;
+  };
+
+  Tensor Embed(Tape& tape, const Tensor& ids) {
+    Tensor hidden = Embedding(tape, parameters_.Get("embed_tokens.weight"), ids);
+    if (Parameter* positions = parameters_.Find("embed_positions.weight")) {
+      const Tensor index = tape.Empty({1, ids.shape[1]}, DType::kInt64);
+      hidden = Add(tape, hidden, Embedding(tape, *positions, index));
+    }
+    return hidden;
+  }
+
+  Tensor Body(Tape& tape, const ModelInputs& inputs, const RunOptions& options, KvCache* cache) {
+    auto context = std::make_shared<Context>();
+    context->options = options;
+    context->cache = options.checkpoint == CheckpointKind::kNone || !tape.grad_enabled() ? cache : nullptr;
+    Tensor hidden = Embed(tape, inputs.ids);
+    const Tensor positions = tape.Empty({inputs.ids.shape[1]}, DType::kInt64);
+    const int64_t past = cache != nullptr && !cache->keys.empty() ? cache->keys[0].shape[2] : 0;
+    const int64_t queries = inputs.ids.shape[1];
+    context->mask =
+        CausalMask(tape, options, inputs.mask, hidden.dtype, context->cache != nullptr, queries, past + queries, 0);
+    if (spec_.sliding_window > 0) {
+      context->sliding_mask = CausalMask(tape, options, inputs.mask, hidden.dtype, context->cache != nullptr, queries,
+                                         past + queries, spec_.sliding_window);
+    }
+    hidden = Dropout(tape, hidden, spec_.embedding_dropout);
+    if (spec_.rotary_dim > 0) context->rotary = MakeRotaryTables(tape, queries, spec_.rotary_dim, hidden.dtype);
+    if (spec_.scales_embedding) hidden = Scale(tape, hidden);
+    for (size_t i = 0; i < layers_.size(); ++i) hidden = RunLayer(tape, i, hidden, context);
+    return spec_.has_final_norm ? final_norm_(tape, hidden) : hidden;
+  }
+
+  Tensor RunLayer(Tape& tape, size_t index, const Tensor& hidden, const std::shared_ptr<Context>& context) {
+    switch (context->options.checkpoint) {
+      case CheckpointKind::kNone:
+        return Layer(tape, index, hidden, *context);
+      case CheckpointKind::kNonReentrant:
+        return tape.Checkpoint([=, this](Tape& t) { return Layer(t, index, hidden, *context); });
+      case CheckpointKind::kReentrant:
+        return tape.CheckpointReentrant(hidden,
+                                        [=, this](Tape& t, const Tensor& x) { return Layer(t, index, x, *context); });
+    }
+    return {};
+  }
+
+  Tensor Layer(Tape& tape, size_t index, const Tensor& hidden, Context& context) {
+    const DecoderLayer& layer = layers_[index];
+    if (spec_.parallel_residual) return ParallelLayer(tape, index, hidden, context);
+    Tensor x = layer.input_norm(tape, hidden);
+    x = Attention(tape, index, x, context);
+    if (spec_.norms_outputs) x = layer.attention_output_norm(tape, x);
+    x = Dropout(tape, x, spec_.residual_dropout);
+    const Tensor residual = Add(tape, hidden, x);
+    x = layer.mlp_norm(tape, residual);
+    x = Mlp(tape, layer, x);
+    if (spec_.norms_outputs) x = layer.mlp_output_norm(tape, x);
+    x = Dropout(tape, x, spec_.residual_dropout);
+    return Add(tape, residual, x);
+  }
+
+  Tensor ParallelLayer(Tape& tape, size_t index, const Tensor& hidden, Context& context) {
+    const DecoderLayer& layer = layers_[index];
+    Tensor attention;
+    Tensor mlp;
+    if (spec_.shares_norm) {
+      const Tensor x = layer.input_norm(tape, hidden);
+      attention = Dropout(tape, Attention(tape, index, x, context), spec_.residual_dropout);
+      mlp = Dropout(tape, Mlp(tape, layer, x), spec_.residual_dropout);
+    } else {
+      attention =
+          Dropout(tape, Attention(tape, index, layer.input_norm(tape, hidden), context), spec_.residual_dropout);
+      mlp = Dropout(tape, Mlp(tape, layer, layer.mlp_norm(tape, hidden)), spec_.residual_dropout);
+    }
+    return Add(tape, Add(tape, mlp, attention), hidden);
+  }
+
+  Tensor Heads(Tape& tape, const Tensor& x, int64_t heads, const NormLayer& norm) const {
+    Tensor by_token = View(x, {x.shape[0], x.shape[1], heads, spec_.head_dim});
+    if (spec_.qk_norm && norm.weight != nullptr) by_token = norm(tape, by_token);
+    return Transposed(by_token, {x.shape[0], heads, x.shape[1], spec_.head_dim});
+  }
+
+  struct Qkv {
+    Tensor query, key, value;
+  };
+
+  Qkv Project(Tape& tape, const DecoderLayer& layer, const Tensor& x) const {
+    const int64_t q = spec_.heads * spec_.head_dim;
+    const int64_t kv = spec_.kv_heads * spec_.head_dim;
+    const NormLayer none;
+    if (spec_.qkv == QkvLayout::kSeparate) {
+      Qkv result;
+      result.query = Heads(tape, layer.query(tape, x), spec_.heads, layer.query_norm);
+      result.key = Heads(tape, layer.key(tape, x), spec_.kv_heads, layer.key_norm);
+      result.value = Heads(tape, layer.value(tape, x), spec_.kv_heads, none);
+      return result;
+    }
+    const Tensor joined = layer.qkv(tape, x);
+    std::vector<Tensor> parts;
+    if (spec_.qkv == QkvLayout::kFusedSlices) {
+      parts = {Slice(tape, joined, -1, q), Slice(tape, joined, -1, kv), Slice(tape, joined, -1, kv)};
+    } else {
+      parts = Split(tape, joined, {q, kv, kv});
+    }
+    for (Tensor& part : parts) part.is_contiguous = true;  // Heads() turns them into views whose order differs
+    return {Heads(tape, parts[0], spec_.heads, none), Heads(tape, parts[1], spec_.kv_heads, none),
+            Heads(tape, parts[2], spec_.kv_heads, none)};
+  }
+
+  Tensor Attention(Tape& tape, size_t index, const Tensor& x, Context& context) {
+    const DecoderLayer& layer = layers_[index];
+    auto [query, key, value] = Project(tape, layer, x);
+    if (spec_.rotary_dim > 0) {
+      const Tensor turned = ApplyRotary(tape, query, context.rotary);
+      key = ApplyRotary(tape, key, context.rotary);
+      query = turned;
+    }
+    const bool is_sliding = spec_.IsSliding(static_cast<int64_t>(index));
+    if (context.cache != nullptr) {
+      std::tie(key, value) =
+          UpdateCache(tape, *context.cache, index, key, value, is_sliding ? spec_.sliding_window : 0);
+    }
+    AttentionCall call;
+    call.kind = context.options.attention;
+    call.dropout = context.options.is_training ? spec_.attention_dropout : 0;
+    call.mask = is_sliding ? context.sliding_mask : context.mask;
+    return layer.output(tape, Attend(tape, query, key, value, call));
+  }
+
+  Tensor Mlp(Tape& tape, const DecoderLayer& layer, const Tensor& x) const {
+    if (spec_.fuses_gate_up) {
+      const Tensor joined = layer.gate_up(tape, x);
+      std::vector<Tensor> parts = Split(tape, joined, {spec_.intermediate, spec_.intermediate});
+      const Tensor gate = Activate(tape, parts[0], spec_.activation);
+      return layer.down(tape, Multiply(tape, parts[1], gate));
+    }
+    if (!spec_.is_gated) {
+      Tensor inner = layer.up(tape, x);
+      inner = Activate(tape, inner, spec_.activation);
+      return layer.down(tape, inner);
+    }
+    const Tensor gate = Activate(tape, layer.gate(tape, x), spec_.activation);
+    return layer.down(tape, Multiply(tape, gate, layer.up(tape, x)));
+  }
+
+  DecoderSpec spec_;
+  ParameterSet parameters_;
+  std::vector<DecoderLayer> layers_;
+  NormLayer final_norm_;
+  LinearLayer head_;
+};
+
+}  // namespace
+
+std::unique_ptr<EagerModel> MakeDecoder(Tape& tape, const DecoderSpec& spec, DType dtype, const LoraOptions& lora) {
+  return std::make_unique<Decoder>(tape, spec, dtype, lora);
+}
+
+}  // namespace memstrata::plan::eager

@@ -1,0 +1,222 @@
+#include "plan/eager/layers.h"
+
+namespace memstrata::plan::eager {
+
+LinearLayer LinearLayer::Find(ParameterSet& parameters, const std::string& name) {
+  LinearLayer layer;
+  layer.weight = parameters.Find(name + ".weight");
+  layer.bias = parameters.Find(name + ".bias");
+  if (layer.weight != nullptr) layer.adapter = parameters.AdapterOf(*layer.weight);
+  return layer;
+}
+
+Tensor LinearLayer::operator()(Tape& tape, const Tensor& x) const {
+  Tensor result = Linear(tape, x, *weight, bias);
+  if (adapter == nullptr) return result;
+  const DType dtype = result.dtype;
+  const Tensor cast = Cast(tape, x, adapter->down->value.dtype);
+  {
+    Tensor update = Dropout(tape, cast, adapter->dropout);
+    update = Linear(tape, update, *adapter->down, nullptr);
+    update = Linear(tape, update, *adapter->up, nullptr);
+    update = Scale(tape, update);
+    result = Add(tape, result, update);
+  }
+  return Cast(tape, result, dtype);
+}
+
+NormLayer NormLayer::Find(ParameterSet& parameters, const std::string& name, NormKind kind) {
+  return {kind, parameters.Find(name + ".weight"), parameters.Find(name + ".bias")};
+}
+
+namespace {
+
+Tensor Normalize(Tape& tape, const Tensor& x) {
+  Tensor variance = Power(tape, x);
+  variance = MeanOfLast(tape, variance);
+  variance = AddScalar(tape, variance);
+  return Multiply(tape, x, Rsqrt(tape, variance));
+}
+
+Tensor RmsNorm(Tape& tape, const Tensor& x0, Parameter& weight) {
+  const DType dtype = x0.dtype;
+  Tensor x = Cast(tape, x0, DType::kFloat32);
+  x = Normalize(tape, x);
+  return Multiply(tape, weight.value, Cast(tape, x, dtype));
+}
+
+Tensor RmsNormPlusOne(Tape& tape, const Tensor& x, Parameter& weight) {
+  Tensor output = Normalize(tape, Cast(tape, x, DType::kFloat32));
+  output = Multiply(tape, output, AddScalar(tape, Cast(tape, weight.value, DType::kFloat32)));
+  return Cast(tape, output, x.dtype);
+}
+
+}  // namespace
+
+Tensor NormLayer::operator()(Tape& tape, const Tensor& x) const {
+  switch (kind) {
+    case NormKind::kRms:
+      return RmsNorm(tape, x, *weight);
+    case NormKind::kRmsPlusOne:
+      return RmsNormPlusOne(tape, x, *weight);
+    case NormKind::kLayer:
+      return LayerNorm(tape, x, *weight, bias);
+  }
+  return {};
+}
+
+Tensor Activate(Tape& tape, const Tensor& x, ActivationKind kind) {
+  switch (kind) {
+    case ActivationKind::kSavesInput:
+      return ActivationSavingInput(tape, x);
+    case ActivationKind::kSavesResult:
+      return ActivationSavingResult(tape, x);
+    case ActivationKind::kGeluNew:
+      return GeluNew(tape, x);
+    case ActivationKind::kQuickGelu:
+      return QuickGelu(tape, x);
+  }
+  return {};
+}
+
+RotaryTables MakeRotaryTables(Tape& tape, int64_t sequence, int64_t dimension, DType dtype) {
+  tape.UseMatrixLibrary();
+  const Tensor angles = tape.Empty({1, 1, sequence, dimension}, DType::kFloat32);
+  RotaryTables tables;
+  const Tensor cosine = tape.Empty({1, 1, sequence, dimension}, DType::kFloat32);
+  tables.cosine = tape.Empty({1, 1, sequence, dimension}, DType::kFloat32);
+  const Tensor sine = tape.Empty({1, 1, sequence, dimension}, DType::kFloat32);
+  tables.sine = tape.Empty({1, 1, sequence, dimension}, DType::kFloat32);
+  tables.cosine = Cast(tape, tables.cosine, dtype);
+  tables.sine = Cast(tape, tables.sine, dtype);
+  return tables;
+}
+
+namespace {
+
+Tensor RotateHalf(Tape& tape, const Tensor& x) {
+  const int64_t half = x.shape.back() / 2;
+  const Tensor first = Slice(tape, x, -1, half);
+  const Tensor second = Slice(tape, x, -1, x.shape.back() - half);
+  return Cat(tape, {Scale(tape, second), first}, -1);
+}
+
+Tensor RotateAll(Tape& tape, const Tensor& x, const RotaryTables& tables) {
+  const Tensor straight = Multiply(tape, x, tables.cosine);
+  return Add(tape, straight, Multiply(tape, RotateHalf(tape, x), tables.sine));
+}
+
+}  // namespace
+
+Tensor ApplyRotary(Tape& tape, const Tensor& x, const RotaryTables& tables) {
+  const int64_t rotary = tables.cosine.shape.back();
+  if (rotary == x.shape.back()) return RotateAll(tape, x, tables);
+  const Tensor turned = Slice(tape, x, -1, rotary);
+  const Tensor passed = Slice(tape, x, -1, x.shape.back() - rotary);
+  return Cat(tape, {RotateAll(tape, turned, tables), passed}, -1);
+}
+
+Tensor CausalMask(Tape& tape, const RunOptions& options, const Tensor& padding, DType dtype, bool has_cache,
+                  int64_t query_count, int64_t key_count, int64_t window) {
+  // Without a mask and without a cache the positions are searched for packed sequences, and the mask is always built.
+  const bool is_packed = options.mask == MaskKind::kNone && !has_cache;
+  const bool exceeds_window = window > 0 && key_count > window;
+  const bool is_needed =
+      options.attention == AttentionKind::kEager || options.mask == MaskKind::kPadded || is_packed || exceeds_window;
+  if (!is_needed) return {};
+  const Shape shape{options.batch, 1, query_count, key_count};
+  Tensor keep;
+  if (padding.defined()) keep = tape.Empty(padding.shape, DType::kBool);
+  Tensor mask = tape.Empty({query_count, key_count}, DType::kBool);
+  Tensor full = tape.Empty(shape, DType::kBool);
+  if (options.attention == AttentionKind::kFused) return full;
+  return tape.Empty(shape, dtype);
+}
+
+namespace {
+
+Tensor RepeatKv(Tape& tape, const Tensor& x, int64_t heads) {
+  if (x.shape[1] == heads) return x;
+  const Shape& s = x.shape;
+  return ExpandCopy(tape, x, {s[0], s[1], heads / s[1], s[2], s[3]}, {s[0], heads, s[2], s[3]});
+}
+
+Tensor EagerAttention(Tape& tape, const Tensor& query, const Tensor& key0, const Tensor& value0,
+                      const AttentionCall& call) {
+  const Tensor key = RepeatKv(tape, key0, query.shape[1]);
+  const Tensor value = RepeatKv(tape, value0, query.shape[1]);
+  const Shape& k = key.shape;
+  Tensor weights = Scale(tape, BatchMatmul(tape, query, View(key, {k[0], k[1], k[3], k[2]})));
+  if (call.mask.defined()) weights = Add(tape, weights, call.mask);
+  if (call.softmax_in_input_dtype) {
+    weights = Softmax(tape, weights, tape.autocast() ? DType::kFloat32 : weights.dtype);
+  } else {
+    weights = Cast(tape, Softmax(tape, weights, DType::kFloat32), query.dtype);
+  }
+  weights = Dropout(tape, weights, call.dropout);
+  const Tensor output = BatchMatmul(tape, weights, value);
+  Tensor copy = output;
+  copy.is_contiguous = false;
+  return Clone(tape, copy);
+}
+
+}  // namespace
+
+Tensor Attend(Tape& tape, const Tensor& query, const Tensor& key, const Tensor& value, const AttentionCall& call) {
+  const Shape joined{query.shape[0], query.shape[2], query.shape[1] * value.shape[3]};
+  if (call.kind == AttentionKind::kEager) return View(EagerAttention(tape, query, key, value, call), joined);
+  AttentionOptions options;
+  options.is_causal = call.is_causal && !call.mask.defined() && query.shape[2] > 1;
+  options.dropout = call.dropout;
+  options.mask = call.mask.defined() ? &call.mask : nullptr;
+  Tensor output;
+  if (options.mask != nullptr) {  // no grouped heads in the kernel that takes masks
+    const Tensor all_keys = RepeatKv(tape, key, query.shape[1]);
+    const Tensor all_values = RepeatKv(tape, value, query.shape[1]);
+    output = ScaledDotProductAttention(tape, query, all_keys, all_values, options);
+  } else {
+    output = ScaledDotProductAttention(tape, query, key, value, options);
+  }
+  Tensor by_token = output;  // transposed: contiguous exactly when the kernel wrote token by token
+  by_token.is_contiguous = !output.is_contiguous;
+  return View(Contiguous(tape, by_token), joined);
+}
+
+std::pair<Tensor, Tensor> UpdateCache(Tape& tape, KvCache& cache, size_t layer, const Tensor& key, const Tensor& value,
+                                      int64_t window) {
+  if (cache.keys.size() <= layer) {
+    cache.keys.resize(layer + 1);
+    cache.values.resize(layer + 1);
+  }
+  const auto extend = [&](Tensor& held, const Tensor& added) {
+    Tensor past = held;
+    if (!past.defined()) {  // an empty tensor of the keys' number format, also for the values
+      past = View(added, added.shape).Detached();
+      past.shape[2] = 0;
+      past.dtype = key.dtype;
+    }
+    Tensor all = Cat(tape, {past, added}, 2);
+    all.storage->Relabel(Category::kKvCache);
+    held = all;
+    if (window > 0 && held.shape[2] > window - 1) held.shape[2] = window - 1;  // a view: the storage stays
+    return all;
+  };
+  Tensor keys = extend(cache.keys[layer], key);
+  Tensor values = extend(cache.values[layer], value);
+  return {std::move(keys), std::move(values)};
+}
+
+Tensor CausalLoss(Tape& tape, const Tensor& logits0, const Tensor& labels) {
+  const Tensor logits = Cast(tape, logits0, DType::kFloat32);
+  Tensor shifted;
+  {
+    Shape padded_shape = labels.shape;
+    padded_shape.back() += 1;
+    const Tensor padded = tape.Empty(padded_shape, DType::kInt64);
+    shifted = tape.Empty(labels.shape, DType::kInt64);
+  }
+  const int64_t classes = logits.shape.back();
+  return CrossEntropy(tape, View(logits, {ElementCount(labels.shape), classes}), shifted);
+}
+
+}  // namespace memstrata::plan::eager

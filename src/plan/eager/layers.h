@@ -1,0 +1,59 @@
+#pragma once
+// Building blocks that several model families share, written as the families' Python writes them.
+
+#include "plan/eager/model.h"
+#include "plan/model/decoder_spec.h"
+
+namespace memstrata::plan::eager {
+
+/// A linear layer with its name in the parameter set; adds the adapter when there is one.
+struct LinearLayer {
+  Parameter* weight = nullptr;
+  Parameter* bias = nullptr;
+  const ParameterSet::Adapter* adapter = nullptr;
+
+  static LinearLayer Find(ParameterSet& parameters, const std::string& name);
+  Tensor operator()(Tape& tape, const Tensor& x) const;
+};
+
+struct NormLayer {
+  NormKind kind = NormKind::kRms;
+  Parameter* weight = nullptr;
+  Parameter* bias = nullptr;
+
+  static NormLayer Find(ParameterSet& parameters, const std::string& name, NormKind kind);
+  Tensor operator()(Tape& tape, const Tensor& x) const;
+};
+
+Tensor Activate(Tape& tape, const Tensor& x, ActivationKind kind);
+
+/// cos and sin of the positions, [1, 1, sequence, dimension].
+struct RotaryTables {
+  Tensor cosine;
+  Tensor sine;
+};
+RotaryTables MakeRotaryTables(Tape& tape, int64_t sequence, int64_t dimension, DType dtype);
+Tensor ApplyRotary(Tape& tape, const Tensor& x, const RotaryTables& tables);
+
+/// [batch, 1, queries, keys] truth values, or none where the causal flag of the kernel is enough.
+Tensor CausalMask(Tape& tape, const RunOptions& options, const Tensor& padding, DType dtype, bool has_cache,
+                  int64_t query_count, int64_t key_count, int64_t window);
+
+/// Attention as Hugging Face's `sdpa` or `eager` function computes it: [batch, heads, n, d] → [batch, n, heads·d].
+struct AttentionCall {
+  AttentionKind kind = AttentionKind::kFused;
+  bool is_causal = true;
+  double dropout = 0;
+  bool softmax_in_input_dtype = false;  // older `eager` functions: no float32 unless autocast asks for it
+  Tensor mask;
+};
+Tensor Attend(Tape& tape, const Tensor& query, const Tensor& key, const Tensor& value, const AttentionCall& call);
+
+/// Extends the cache of a layer and gives back all keys and values.
+std::pair<Tensor, Tensor> UpdateCache(Tape& tape, KvCache& cache, size_t layer, const Tensor& key, const Tensor& value,
+                                      int64_t window);
+
+/// Loss of a causal language model: logits to float32, labels shifted, cross entropy.
+Tensor CausalLoss(Tape& tape, const Tensor& logits, const Tensor& labels);
+
+}  // namespace memstrata::plan::eager

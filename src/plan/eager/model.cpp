@@ -1,0 +1,61 @@
+#include "plan/eager/model.h"
+
+#include <algorithm>
+
+namespace memstrata::plan::eager {
+namespace {
+
+bool IsLinear(Role role) { return role == Role::kColumn || role == Role::kRow || role == Role::kReplicatedLinear; }
+
+bool IsTarget(const ParameterSpec& spec, const LoraOptions& options) {
+  if (!IsLinear(spec.role) || !spec.name.ends_with(".weight")) return false;
+  if (options.targets.empty()) return true;
+  return std::any_of(options.targets.begin(), options.targets.end(),
+                     [&](const std::string& target) { return spec.name.ends_with(target + ".weight"); });
+}
+
+}  // namespace
+
+ParameterSet::ParameterSet(Tape& tape, const std::vector<ParameterSpec>& specs, const std::vector<BufferSpec>& buffers,
+                           DType dtype)
+    : specs_(specs), dtype_(dtype) {
+  for (const ParameterSpec& spec : specs) by_name_[spec.name] = &Add(tape, spec.shape, dtype);
+  for (const BufferSpec& spec : buffers) {
+    Shape shape = spec.shape;
+    shape.push_back(spec.element_bytes == 0 ? static_cast<int64_t>(ElementBytes(dtype)) : spec.element_bytes);
+    buffers_.push_back(tape.Empty(shape, DType::kBool, Category::kBuffer));
+  }
+}
+
+Parameter& ParameterSet::Add(Tape& tape, const Shape& shape, DType dtype) {
+  Parameter& parameter = parameters_.emplace_back();
+  parameter.value = tape.Empty(shape, dtype, Category::kParameter);
+  parameter.value.requires_grad = true;
+  parameter.value.parameter = &parameter;
+  return parameter;
+}
+
+void ParameterSet::AddLora(Tape& tape, const LoraOptions& options) {
+  for (Parameter& parameter : parameters_) {
+    parameter.is_trainable = false;
+    parameter.value.requires_grad = false;
+  }
+  for (const ParameterSpec& spec : specs_) {
+    if (!IsTarget(spec, options)) continue;
+    Parameter& down = Add(tape, {options.rank, spec.shape[1]}, DType::kFloat32);
+    Parameter& up = Add(tape, {spec.shape[0], options.rank}, DType::kFloat32);
+    adapters_[by_name_[spec.name]] = {&down, &up, options.dropout};
+  }
+}
+
+Parameter* ParameterSet::Find(const std::string& name) {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+const ParameterSet::Adapter* ParameterSet::AdapterOf(const Parameter& weight) const {
+  const auto found = adapters_.find(&weight);
+  return found == adapters_.end() ? nullptr : &found->second;
+}
+
+}  // namespace memstrata::plan::eager

@@ -1,0 +1,100 @@
+#pragma once
+// A model that can be run on a tape, and what a run is asked to do.
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "plan/eager/ops.h"
+#include "plan/model/parameter_spec.h"
+
+namespace memstrata::plan::eager {
+
+enum class MaskKind : uint8_t { kNone, kOnes, kPadded };
+enum class CheckpointKind : uint8_t { kNone, kNonReentrant, kReentrant };
+enum class AttentionKind : uint8_t { kFused, kEager };
+
+struct RunOptions {
+  int64_t batch = 1;
+  int64_t sequence = 1;
+  int64_t target_sequence = 0;  // decoder length of encoder-decoder models
+  MaskKind mask = MaskKind::kOnes;
+  CheckpointKind checkpoint = CheckpointKind::kNone;
+  AttentionKind attention = AttentionKind::kFused;
+  bool use_cache = true;
+  bool is_training = true;
+  int64_t logits_to_keep = 0;  // 0: all
+};
+
+struct LoraOptions {
+  int64_t rank = 0;  // 0: no adapters
+  double dropout = 0;
+  std::vector<std::string> targets;  // suffixes of parameter names; empty: every linear layer but the head
+};
+
+/// The parameters of a model on the device, in the order of their specifications.
+class ParameterSet {
+ public:
+  ParameterSet(Tape& tape, const std::vector<ParameterSpec>& specs, const std::vector<BufferSpec>& buffers,
+               DType dtype);
+  /// Freezes everything and adds adapters (float32) to the linear layers that `options` names.
+  void AddLora(Tape& tape, const LoraOptions& options);
+
+  Parameter& Get(const std::string& name) { return *by_name_.at(name); }
+  Parameter* Find(const std::string& name);
+  struct Adapter {
+    Parameter* down;
+    Parameter* up;
+    double dropout;
+  };
+  const Adapter* AdapterOf(const Parameter& weight) const;
+  std::deque<Parameter>& all() { return parameters_; }
+  DType dtype() const { return dtype_; }
+
+ private:
+  Parameter& Add(Tape& tape, const Shape& shape, DType dtype);
+
+  std::vector<ParameterSpec> specs_;
+  std::deque<Parameter> parameters_;
+  std::vector<Tensor> buffers_;
+  std::unordered_map<std::string, Parameter*> by_name_;
+  std::unordered_map<const Parameter*, Adapter> adapters_;
+  DType dtype_;
+};
+
+/// Keys and values of each layer.
+struct KvCache {
+  std::vector<Tensor> keys;
+  std::vector<Tensor> values;
+};
+
+/// What a forward returns; it lives until the caller drops it.
+struct ModelOutput {
+  Tensor loss;
+  Tensor logits;
+  std::vector<Tensor> others;
+  std::shared_ptr<KvCache> cache;
+};
+
+/// The tensors that a step is fed with.
+struct ModelInputs {
+  Tensor ids;
+  Tensor pixels;
+  Tensor mask;
+  Tensor labels;
+};
+
+class EagerModel {
+ public:
+  virtual ~EagerModel() = default;
+  virtual ParameterSet& parameters() = 0;
+  virtual ModelInputs MakeInputs(Tape& tape, const RunOptions& options) = 0;
+  /// One forward; with labels in `inputs` also the loss. A cache that is given is read and extended.
+  virtual ModelOutput Forward(Tape& tape, const ModelInputs& inputs, const RunOptions& options,
+                              std::shared_ptr<KvCache> cache) = 0;
+};
+
+}  // namespace memstrata::plan::eager

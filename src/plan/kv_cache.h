@@ -1,0 +1,27 @@
+#pragma once
+// What a sequence keeps while it generates: keys and values, latent vectors, states. Formulas per layer kind as in
+// vLLM's cache specifications; sizes are exact for a given page size.
+
+#include <cstdint>
+
+#include "plan/model/model_description.h"
+#include "plan/workload.h"
+
+namespace memstrata::plan {
+
+/// How an engine lays the cache out.
+struct CacheLayout {
+  int64_t page_tokens = 1;      // tokens that are allocated together
+  int64_t bits = 16;            // of one element
+  int64_t tensor_parallel = 1;  // divides the heads (at least one stays); latent vectors are not divided
+  int64_t batched_tokens = 0;   // a sliding window holds that many more
+};
+
+CacheLayout LayoutOf(const Workload& workload);
+/// Bytes of one layer for one sequence of `tokens`.
+uint64_t LayerCacheBytes(const CacheLayer& layer, int64_t tokens, const CacheLayout& layout);
+uint64_t SequenceCacheBytes(const ModelDescription& model, int64_t tokens, const CacheLayout& layout);
+/// Growth for each further token in the layers that grow without bound.
+uint64_t CacheBytesPerToken(const ModelDescription& model, const CacheLayout& layout);
+
+}  // namespace memstrata::plan

@@ -1,0 +1,389 @@
+#include "plan/model/decoder_spec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "plan/model/parameter_builder.h"
+
+namespace memstrata::plan {
+namespace {
+
+// What most of today's decoders share: names of keys and their defaults.
+Status ReadCommon(const ConfigJson& config, DecoderSpec& spec) {
+  MEMSTRATA_ASSIGN_OR_RETURN(spec.layer_count,
+                             config.RequiredIntegerOf({"num_hidden_layers", "n_layer", "num_layers"}));
+  MEMSTRATA_ASSIGN_OR_RETURN(spec.hidden, config.RequiredIntegerOf({"hidden_size", "n_embd"}));
+  MEMSTRATA_ASSIGN_OR_RETURN(spec.heads, config.RequiredIntegerOf({"num_attention_heads", "n_head"}));
+  MEMSTRATA_ASSIGN_OR_RETURN(spec.kv_heads, config.Integer("num_key_value_heads", spec.heads));
+  MEMSTRATA_ASSIGN_OR_RETURN(spec.vocabulary, config.RequiredInteger("vocab_size"));
+  MEMSTRATA_ASSIGN_OR_RETURN(spec.intermediate,
+                             config.IntegerOf({"intermediate_size", "n_inner", "ffn_dim"}, 4 * spec.hidden));
+  MEMSTRATA_ASSIGN_OR_RETURN(spec.head_dim, config.Integer("head_dim", 0));
+  if (spec.head_dim == 0) {
+    if (spec.hidden % spec.heads != 0) {
+      return Fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format("A hidden size of {} cannot be divided among {} attention heads.", spec.hidden, spec.heads));
+    }
+    spec.head_dim = spec.hidden / spec.heads;
+  }
+  if (spec.kv_heads == 0 || spec.heads % spec.kv_heads != 0) {
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} attention heads cannot be divided among {} key/value heads.", spec.heads, spec.kv_heads));
+  }
+  spec.embedding_width = spec.hidden;
+  spec.rotary_dim = spec.head_dim;
+  spec.ties_head = config.Flag("tie_word_embeddings", true);
+  spec.attention_dropout = config.Number("attention_dropout").value_or(0);
+  const std::string activation =
+      config.Text("hidden_act").value_or(config.Text("activation_function").value_or("silu"));
+  spec.activation = ActivationOf(config.Text("hidden_activation").value_or(activation));
+  return {};
+}
+
+int64_t Share(int64_t head_dim, std::optional<double> factor) {
+  return static_cast<int64_t>(static_cast<double>(head_dim) * factor.value_or(1.0));
+}
+
+Status ReadWindow(const ConfigJson& config, DecoderSpec& spec) {
+  MEMSTRATA_ASSIGN_OR_RETURN(spec.sliding_window, config.Integer("sliding_window", 0));
+  if (!config.Flag("use_sliding_window", true)) spec.sliding_window = 0;
+  const std::vector<std::string> types = config.Texts("layer_types");
+  if (types.size() == static_cast<size_t>(spec.layer_count)) {
+    for (const std::string& type : types) spec.layer_is_sliding.push_back(type == "sliding_attention");
+  } else if (spec.model_type == "gemma2") {
+    for (int64_t i = 0; i < spec.layer_count; ++i) spec.layer_is_sliding.push_back(i % 2 == 0);
+  }
+  return {};
+}
+
+void ApplyGpt2(const ConfigJson& config, DecoderSpec& spec) {
+  spec.norm = NormKind::kLayer;
+  spec.norm_has_bias = spec.qkv_bias = spec.out_bias = spec.mlp_bias = true;
+  spec.is_gated = false;
+  spec.qkv = QkvLayout::kFusedSplit;
+  spec.rotary_dim = 0;
+  spec.has_gpt2_buffers = true;
+  spec.embedding_dropout = config.Number("embd_pdrop").value_or(0.1);
+  spec.attention_dropout = config.Number("attn_pdrop").value_or(0.1);
+  spec.residual_dropout = config.Number("resid_pdrop").value_or(0.1);
+}
+
+void ApplyLayerNormRotary(const ConfigJson& config, DecoderSpec& spec) {  // Phi, GPT-NeoX
+  spec.norm = NormKind::kLayer;
+  spec.norm_has_bias = spec.qkv_bias = spec.out_bias = spec.mlp_bias = true;
+  spec.is_gated = false;
+  spec.parallel_residual = true;
+  std::optional<double> share = config.Number("partial_rotary_factor");
+  if (spec.model_type == "phi") {
+    spec.shares_norm = spec.head_bias = true;
+    spec.embedding_dropout = config.Number("embd_pdrop").value_or(0);
+    spec.residual_dropout = config.Number("resid_pdrop").value_or(0);
+    spec.ties_head = config.Flag("tie_word_embeddings", false);
+    if (!share) share = 0.5;
+  } else {
+    spec.qkv = QkvLayout::kFusedChunk;
+    spec.qkv_bias = spec.out_bias = config.Flag("attention_bias", true);
+    spec.parallel_residual = config.Flag("use_parallel_residual", true);
+    spec.embedding_dropout = spec.residual_dropout = config.Number("hidden_dropout").value_or(0);
+    spec.ties_head = config.Flag("tie_word_embeddings", false);
+    if (!share) share = config.Number("rotary_pct").value_or(0.25);
+  }
+  spec.rotary_dim = Share(spec.head_dim, share);
+}
+
+void ApplyOpt(const ConfigJson& config, DecoderSpec& spec) {
+  spec.norm = NormKind::kLayer;
+  spec.norm_has_bias = true;
+  spec.qkv_bias = spec.out_bias = spec.mlp_bias = config.Flag("enable_bias", true);
+  spec.is_gated = false;
+  spec.rotary_dim = 0;
+  spec.residual_dropout = config.Number("dropout").value_or(0.1);
+  spec.has_final_norm = config.Flag("do_layer_norm_before", true) && !config.Flag("_remove_final_layer_norm", false);
+}
+
+Status ReadExperts(const ConfigJson& config, DecoderSpec& spec) {
+  ExpertSpec& experts = spec.experts;
+  MEMSTRATA_ASSIGN_OR_RETURN(experts.count,
+                             config.IntegerOf({"num_local_experts", "n_routed_experts", "num_experts"}, 0));
+  if (experts.count == 0) return {};
+  MEMSTRATA_ASSIGN_OR_RETURN(experts.per_token, config.IntegerOf({"num_experts_per_tok", "experts_per_token"}, 2));
+  MEMSTRATA_ASSIGN_OR_RETURN(experts.intermediate, config.Integer("moe_intermediate_size", spec.intermediate));
+  MEMSTRATA_ASSIGN_OR_RETURN(experts.first_dense_layers, config.Integer("first_k_dense_replace", 0));
+  MEMSTRATA_ASSIGN_OR_RETURN(experts.every, config.IntegerOf({"decoder_sparse_step", "moe_layer_freq"}, 1));
+  if (experts.every == 0) experts.every = 1;
+  experts.dense_layers = config.Integers("mlp_only_layers");
+  if (experts.per_token == 0 || experts.per_token > experts.count) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} experts per token cannot be chosen from {}.", experts.per_token, experts.count));
+  }
+  MEMSTRATA_ASSIGN_OR_RETURN(const int64_t shared_count, config.Integer("n_shared_experts", 0));
+  MEMSTRATA_ASSIGN_OR_RETURN(experts.shared_intermediate,
+                             config.Integer("shared_expert_intermediate_size", shared_count * experts.intermediate));
+  experts.has_shared_gate = spec.model_type == "qwen2_moe" || spec.model_type == "qwen3_next";
+  experts.has_score_bias = spec.model_type == "deepseek_v3" || spec.model_type == "glm4_moe";
+  experts.has_bias = spec.model_type == "gpt_oss";
+  return {};
+}
+
+Status ReadLatentAttention(const ConfigJson& config, DecoderSpec& spec) {
+  LatentAttentionSpec& latent = spec.latent;
+  MEMSTRATA_ASSIGN_OR_RETURN(latent.kv_rank, config.Integer("kv_lora_rank", 0));
+  if (latent.kv_rank == 0) return {};
+  MEMSTRATA_ASSIGN_OR_RETURN(latent.query_rank, config.Integer("q_lora_rank", 0));
+  MEMSTRATA_ASSIGN_OR_RETURN(latent.nope_dim, config.RequiredInteger("qk_nope_head_dim"));
+  MEMSTRATA_ASSIGN_OR_RETURN(latent.rope_dim, config.RequiredInteger("qk_rope_head_dim"));
+  MEMSTRATA_ASSIGN_OR_RETURN(latent.value_dim, config.RequiredInteger("v_head_dim"));
+  return {};
+}
+
+// Decoders whose step is not simulated, where they differ from Llama.
+void ApplyWiderFamily(const ConfigJson& config, DecoderSpec& spec) {
+  const std::string& type = spec.model_type;
+  if (type == "olmo2" || type == "olmo3" || type == "exaone4") {
+    spec.norms_inputs = false;
+    spec.norms_outputs = spec.qk_norm = true;
+    spec.qk_norm_is_wide = type != "exaone4";
+  }
+  if (type == "gemma3_text") {
+    spec.norm = NormKind::kRmsPlusOne;
+    spec.scales_embedding = spec.norms_outputs = spec.qk_norm = true;
+    spec.ties_head = config.Flag("tie_word_embeddings", true);
+  }
+  if (type == "qwen3_moe" || type == "glm4_moe" || type == "olmoe") {
+    spec.qk_norm = type != "glm4_moe" || config.Flag("use_qk_norm", false);
+    spec.qk_norm_is_wide = type == "olmoe";
+  }
+  if (type == "qwen2_moe") spec.qkv_bias = config.Flag("qkv_bias", true);
+  if (type == "glm4_moe") spec.qkv_bias = config.Flag("attention_bias", false), spec.out_bias = false;
+  if (type == "gpt_oss") {
+    spec.qkv_bias = spec.out_bias = config.Flag("attention_bias", true);
+    spec.has_attention_sinks = true;
+  }
+  if (type == "cohere") {
+    spec.norm = NormKind::kLayer;
+    spec.parallel_residual = spec.shares_norm = true;
+    spec.ties_head = config.Flag("tie_word_embeddings", true);
+  }
+  if (type == "granite" || type == "smollm3") spec.ties_head = config.Flag("tie_word_embeddings", type == "smollm3");
+}
+
+Status ApplyFamily(const ConfigJson& config, DecoderSpec& spec) {
+  const std::string& type = spec.model_type;
+  if (type == "gpt2") {
+    ApplyGpt2(config, spec);
+    MEMSTRATA_ASSIGN_OR_RETURN(spec.position_count, config.IntegerOf({"n_positions", "n_ctx"}, 1024));
+  } else if (type == "phi" || type == "gpt_neox") {
+    ApplyLayerNormRotary(config, spec);
+  } else if (type == "opt") {
+    ApplyOpt(config, spec);
+    MEMSTRATA_ASSIGN_OR_RETURN(const int64_t positions, config.Integer("max_position_embeddings", 2048));
+    spec.position_count = positions + 2;  // OPT keeps two rows for padding
+    MEMSTRATA_ASSIGN_OR_RETURN(spec.embedding_width, config.Integer("word_embed_proj_dim", spec.hidden));
+  } else if (type == "gemma" || type == "gemma2") {
+    spec.norm = NormKind::kRmsPlusOne;
+    spec.scales_embedding = true;
+    spec.norms_outputs = type == "gemma2";
+    spec.caps_logits = type == "gemma2" && config.Number("final_logit_softcapping").has_value();
+    if (type == "gemma2") MEMSTRATA_TRY(ReadWindow(config, spec));
+  } else if (type == "phi3") {
+    spec.qkv = QkvLayout::kFusedSlices;
+    spec.fuses_gate_up = true;
+    spec.ties_head = config.Flag("tie_word_embeddings", false);
+    spec.rotary_dim = Share(spec.head_dim, config.Number("partial_rotary_factor"));
+    spec.embedding_dropout = config.Number("embd_pdrop").value_or(0);
+    spec.residual_dropout = config.Number("resid_pdrop").value_or(0);
+    MEMSTRATA_TRY(ReadWindow(config, spec));
+  } else if (type == "starcoder2" || type == "stablelm") {
+    spec.norm = NormKind::kLayer;
+    spec.norm_has_bias = true;
+    const bool bias = config.Flag("use_bias", type == "starcoder2");
+    spec.qkv_bias = config.Flag("use_qkv_bias", bias);
+    spec.out_bias = spec.mlp_bias = bias;
+    spec.is_gated = type == "stablelm";
+    if (type == "stablelm")
+      spec.rotary_dim = Share(spec.head_dim, config.Number("partial_rotary_factor").value_or(0.25));
+    spec.ties_head = config.Flag("tie_word_embeddings", type == "starcoder2");
+    spec.residual_dropout = type == "starcoder2" ? config.Number("residual_dropout").value_or(0) : 0;
+  } else {  // llama, mistral, qwen2, qwen3 and their relatives
+    const bool bias = config.Flag("attention_bias", false);
+    spec.qkv_bias = type == "qwen2" || bias;
+    spec.out_bias = bias;
+    spec.mlp_bias = config.Flag("mlp_bias", false);
+    spec.qk_norm = type == "qwen3";
+    spec.ties_head = config.Flag("tie_word_embeddings", false);
+    if (type != "llama") MEMSTRATA_TRY(ReadWindow(config, spec));
+    if (type == "qwen2" && !config.Flag("use_sliding_window", false)) spec.sliding_window = 0;
+    MEMSTRATA_TRY(ReadExperts(config, spec));
+    MEMSTRATA_TRY(ReadLatentAttention(config, spec));
+    ApplyWiderFamily(config, spec);
+  }
+  return {};
+}
+
+void AddLatentAttention(const DecoderSpec& spec, ParameterBuilder& build) {
+  const LatentAttentionSpec& latent = spec.latent;
+  const int64_t query = spec.heads * (latent.nope_dim + latent.rope_dim);
+  if (latent.query_rank > 0) {
+    build.Linear("q_a_proj", latent.query_rank, spec.hidden, false, Role::kReplicatedLinear);
+    build.Norm("q_a_norm", latent.query_rank, false);
+    build.Linear("q_b_proj", query, latent.query_rank, false, Role::kColumn);
+  } else {
+    build.Linear("q_proj", query, spec.hidden, false, Role::kColumn);
+  }
+  build.Linear("kv_a_proj", latent.kv_rank + latent.rope_dim, spec.hidden, false, Role::kReplicatedLinear);
+  build.Norm("kv_a_norm", latent.kv_rank, false);
+  build.Linear("kv_b_proj", spec.heads * (latent.nope_dim + latent.value_dim), latent.kv_rank, false, Role::kColumn);
+  build.Linear("o_proj", spec.hidden, spec.heads * latent.value_dim, spec.out_bias, Role::kRow);
+}
+
+void AddExperts(const DecoderSpec& spec, ParameterBuilder& build) {
+  const ExpertSpec& experts = spec.experts;
+  build.Add("router.weight", {experts.count, spec.hidden}, Role::kRouter);
+  if (experts.has_score_bias || experts.has_bias) build.Add("router.bias", {experts.count}, Role::kRouter);
+  build.Add("experts.gate_up", {experts.count, 2 * experts.intermediate, spec.hidden}, Role::kExpert);
+  if (experts.has_bias) build.Add("experts.gate_up_bias", {experts.count, 2 * experts.intermediate}, Role::kExpert);
+  build.Add("experts.down", {experts.count, spec.hidden, experts.intermediate}, Role::kExpert);
+  if (experts.has_bias) build.Add("experts.down_bias", {experts.count, spec.hidden}, Role::kExpert);
+  if (experts.shared_intermediate > 0) {
+    build.Linear("shared.gate_proj", experts.shared_intermediate, spec.hidden, false, Role::kColumn);
+    build.Linear("shared.up_proj", experts.shared_intermediate, spec.hidden, false, Role::kColumn);
+    build.Linear("shared.down_proj", spec.hidden, experts.shared_intermediate, false, Role::kRow);
+  }
+  if (experts.has_shared_gate) build.Linear("shared_gate", 1, spec.hidden, false, Role::kRouter);
+}
+
+void AddAttention(const DecoderSpec& spec, ParameterBuilder& build) {
+  if (spec.latent.kv_rank > 0) {
+    AddLatentAttention(spec, build);
+    return;
+  }
+  const int64_t q = spec.heads * spec.head_dim;
+  const int64_t kv = spec.kv_heads * spec.head_dim;
+  if (spec.qkv == QkvLayout::kSeparate) {
+    build.Linear("q_proj", q, spec.hidden, spec.qkv_bias, Role::kColumn);
+    build.Linear("k_proj", kv, spec.hidden, spec.qkv_bias, Role::kColumn);
+    build.Linear("v_proj", kv, spec.hidden, spec.qkv_bias, Role::kColumn);
+  } else {
+    build.Linear("qkv_proj", q + 2 * kv, spec.hidden, spec.qkv_bias, Role::kColumn);
+  }
+  build.Linear("o_proj", spec.hidden, q, spec.out_bias, Role::kRow);
+  if (spec.qk_norm) {
+    build.Norm("q_norm", spec.qk_norm_is_wide ? q : spec.head_dim, false);
+    build.Norm("k_norm", spec.qk_norm_is_wide ? kv : spec.head_dim, false);
+  }
+  if (spec.has_attention_sinks) build.Add("sinks", {spec.heads}, Role::kNorm);
+}
+
+void AddMlp(const DecoderSpec& spec, ParameterBuilder& build) {
+  if (spec.fuses_gate_up) {
+    build.Linear("gate_up_proj", 2 * spec.intermediate, spec.hidden, spec.mlp_bias, Role::kColumn);
+  } else {
+    if (spec.is_gated) build.Linear("gate_proj", spec.intermediate, spec.hidden, spec.mlp_bias, Role::kColumn);
+    build.Linear("up_proj", spec.intermediate, spec.hidden, spec.mlp_bias, Role::kColumn);
+  }
+  build.Linear("down_proj", spec.hidden, spec.intermediate, spec.mlp_bias, Role::kRow);
+}
+
+}  // namespace
+
+ActivationKind ActivationOf(const std::string& name) {
+  if (name == "gelu_new" || name == "gelu_fast") return ActivationKind::kGeluNew;
+  if (name == "quick_gelu") return ActivationKind::kQuickGelu;
+  if (name == "relu" || name == "tanh" || name == "sigmoid") return ActivationKind::kSavesResult;
+  return ActivationKind::kSavesInput;
+}
+
+int64_t CountElements(const ParameterSpec& parameter) {
+  int64_t count = 1;
+  for (const int64_t size : parameter.shape) count *= size;
+  return count;
+}
+
+int64_t CountElements(const std::vector<ParameterSpec>& parameters) {
+  int64_t count = 0;
+  for (const ParameterSpec& parameter : parameters) count += CountElements(parameter);
+  return count;
+}
+
+namespace {
+
+constexpr std::string_view kSimulatedTypes[] = {"llama", "mistral", "qwen2", "qwen3",    "gemma",      "gemma2",  "phi",
+                                                "phi3",  "gpt2",    "opt",   "gpt_neox", "starcoder2", "stablelm"};
+constexpr std::string_view kDescribedTypes[] = {"mixtral",     "qwen2_moe", "qwen3_moe", "deepseek_v2", "deepseek_v3",
+                                                "kimi_k2",     "olmo2",     "olmo3",     "olmoe",       "exaone4",
+                                                "gemma3_text", "glm4_moe",  "gpt_oss",   "cohere",      "granite",
+                                                "smollm3",     "ministral", "deepseek",  "minimax_m2"};
+
+bool Contains(std::span<const std::string_view> types, const std::string& type) {
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+}  // namespace
+
+bool ExpertSpec::IsSparse(int64_t layer) const {
+  if (count == 0 || layer < first_dense_layers) return false;
+  if (std::find(dense_layers.begin(), dense_layers.end(), layer) != dense_layers.end()) return false;
+  return every == 1 || (layer + 1) % every == 0;
+}
+
+bool IsDecoder(const std::string& type) { return Contains(kSimulatedTypes, type) || Contains(kDescribedTypes, type); }
+
+bool IsSimulated(const DecoderSpec& spec) {
+  return Contains(kSimulatedTypes, spec.model_type) && spec.experts.count == 0;
+}
+
+Result<DecoderSpec> ReadDecoder(const ConfigJson& config, const std::string& model_type) {
+  DecoderSpec spec;
+  spec.model_type = model_type;
+  MEMSTRATA_TRY(ReadCommon(config, spec));
+  MEMSTRATA_TRY(ApplyFamily(config, spec));
+  return spec;
+}
+
+std::vector<ParameterSpec> DecoderParameters(const DecoderSpec& spec) {
+  ParameterBuilder build;
+  build.Add("embed_tokens.weight", {spec.vocabulary, spec.embedding_width}, Role::kEmbedding);
+  if (spec.position_count > 0) build.Add("embed_positions.weight", {spec.position_count, spec.hidden}, Role::kPosition);
+  if (spec.embedding_width != spec.hidden) {
+    build.Linear("project_out", spec.embedding_width, spec.hidden, false, Role::kReplicatedLinear);
+    build.Linear("project_in", spec.hidden, spec.embedding_width, false, Role::kReplicatedLinear);
+  }
+  for (int64_t layer = 0; layer < spec.layer_count; ++layer) {
+    build.set_layer(layer);
+    build.set_prefix(fmt::format("layers.{}.", layer));
+    AddAttention(spec, build);
+    if (spec.experts.IsSparse(layer)) {
+      AddExperts(spec, build);
+    } else {
+      AddMlp(spec, build);
+    }
+    if (spec.norms_inputs) build.Norm("input_norm", spec.hidden, spec.norm_has_bias);
+    if (spec.norms_inputs && !spec.shares_norm) build.Norm("mlp_norm", spec.hidden, spec.norm_has_bias);
+    if (spec.norms_outputs) {
+      build.Norm("attention_output_norm", spec.hidden, spec.norm_has_bias);
+      build.Norm("mlp_output_norm", spec.hidden, spec.norm_has_bias);
+    }
+  }
+  build.set_layer(spec.layer_count);
+  build.set_prefix("");
+  if (spec.has_final_norm) build.Norm("norm", spec.hidden, spec.norm_has_bias);
+  if (!spec.ties_head) build.Linear("lm_head", spec.vocabulary, spec.embedding_width, spec.head_bias, Role::kHead);
+  return build.Take();
+}
+
+std::vector<BufferSpec> DecoderBuffers(const DecoderSpec& spec) {
+  std::vector<BufferSpec> buffers;
+  if (spec.rotary_dim > 0) buffers.push_back({"rotary inverse frequencies", {spec.rotary_dim / 2}, 4});
+  if (!spec.has_gpt2_buffers) return buffers;
+  for (int64_t layer = 0; layer < spec.layer_count; ++layer) {
+    buffers.push_back({"triangular mask", {spec.position_count, spec.position_count}, 1});
+    buffers.push_back({"masked value", {1}, 0});
+  }
+  return buffers;
+}
+
+}  // namespace memstrata::plan

@@ -1,0 +1,112 @@
+#pragma once
+// One description for the many decoder-only language models that differ in switches: norm, rotary share, biases,
+// gating, residual order. Read from a Hugging Face configuration; lists the exact tensors.
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/model/config_json.h"
+#include "plan/model/parameter_spec.h"
+
+namespace memstrata::plan {
+
+enum class NormKind : uint8_t { kRms, kRmsPlusOne, kLayer };
+enum class ActivationKind : uint8_t {
+  kSavesInput,   // silu, gelu
+  kSavesResult,  // relu, tanh
+  kGeluNew,      // the tanh form written out in Python
+  kQuickGelu,
+};
+/// The kind for a `hidden_act` of Hugging Face.
+ActivationKind ActivationOf(const std::string& name);
+
+enum class QkvLayout : uint8_t {
+  kSeparate,     // three linear layers
+  kFusedSplit,   // one, split along the width (GPT-2)
+  kFusedChunk,   // one, split within each head (GPT-NeoX)
+  kFusedSlices,  // one, three slices (Phi-3)
+};
+
+/// Routed experts in place of some layers' MLP.
+struct ExpertSpec {
+  int64_t count = 0;  // 0: none
+  int64_t per_token = 0;
+  int64_t intermediate = 0;
+  int64_t shared_intermediate = 0;  // width of the always-on MLP, 0: none
+  bool has_shared_gate = false;
+  bool has_score_bias = false;  // a correction for each expert, kept with the router
+  bool has_bias = false;
+  int64_t first_dense_layers = 0;
+  int64_t every = 1;  // every n-th layer has experts
+  std::vector<int64_t> dense_layers;
+
+  bool IsSparse(int64_t layer) const;
+};
+
+/// Keys and values through a narrow latent vector (DeepSeek).
+struct LatentAttentionSpec {
+  int64_t query_rank = 0;  // 0: a full query projection
+  int64_t kv_rank = 0;     // 0: ordinary attention
+  int64_t nope_dim = 0;
+  int64_t rope_dim = 0;
+  int64_t value_dim = 0;
+};
+
+struct DecoderSpec {
+  std::string model_type;
+  int64_t layer_count = 0;
+  int64_t hidden = 0;
+  int64_t intermediate = 0;
+  int64_t heads = 0;
+  int64_t kv_heads = 0;
+  int64_t head_dim = 0;
+  int64_t vocabulary = 0;
+  int64_t rotary_dim = 0;       // 0: no rotary embedding
+  int64_t position_count = 0;   // rows of a learned position table, 0: none
+  int64_t embedding_width = 0;  // width of the token table (OPT-350m projects); normally hidden
+  NormKind norm = NormKind::kRms;
+  bool norm_has_bias = false;
+  bool has_final_norm = true;
+  ActivationKind activation = ActivationKind::kSavesInput;
+  bool is_gated = true;
+  bool fuses_gate_up = false;
+  QkvLayout qkv = QkvLayout::kSeparate;
+  bool qkv_bias = false;
+  bool out_bias = false;
+  bool mlp_bias = false;
+  bool head_bias = false;
+  bool qk_norm = false;            // per head, before the rotary embedding
+  bool parallel_residual = false;  // attention and MLP read the same residual
+  bool shares_norm = false;        // … and the same norm
+  bool norms_outputs = false;      // extra norms after attention and MLP (Gemma 2)
+  bool norms_inputs = true;        // false: only the outputs are normed (OLMo 2)
+  bool qk_norm_is_wide = false;    // one norm over all heads instead of one per head
+  bool has_attention_sinks = false;
+  ExpertSpec experts;
+  LatentAttentionSpec latent;
+  bool ties_head = false;
+  bool scales_embedding = false;
+  bool has_gpt2_buffers = false;  // a triangular mask and a scalar in each layer
+  double embedding_dropout = 0;
+  double attention_dropout = 0;
+  double residual_dropout = 0;
+  bool caps_logits = false;
+  int64_t sliding_window = 0;          // 0: none
+  std::vector<bool> layer_is_sliding;  // empty: all layers, when there is a window
+
+  bool IsSliding(int64_t layer) const {
+    return sliding_window > 0 && (layer_is_sliding.empty() || layer_is_sliding[static_cast<size_t>(layer)]);
+  }
+};
+
+/// True for the model types that DecoderSpec can express.
+bool IsDecoder(const std::string& model_type);
+/// True when the step of such a model can be simulated operation by operation (no experts, no latent attention, checked
+/// against transformers' code).
+bool IsSimulated(const DecoderSpec& spec);
+Result<DecoderSpec> ReadDecoder(const ConfigJson& config, const std::string& model_type);
+std::vector<ParameterSpec> DecoderParameters(const DecoderSpec& spec);
+std::vector<BufferSpec> DecoderBuffers(const DecoderSpec& spec);
+
+}  // namespace memstrata::plan

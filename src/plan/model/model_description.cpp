@@ -1,0 +1,192 @@
+#include "plan/model/model_description.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+namespace memstrata::plan {
+namespace {
+
+std::vector<CacheLayer> DecoderCache(const DecoderSpec& spec) {
+  std::vector<CacheLayer> layers;
+  for (int64_t i = 0; i < spec.layer_count; ++i) {
+    CacheLayer layer;
+    if (spec.latent.kv_rank > 0) {
+      layer = {CacheLayer::Kind::kLatent, 1, spec.latent.kv_rank, spec.latent.rope_dim, 0, 0};
+    } else {
+      const bool slides = spec.IsSliding(i);
+      layer = {slides ? CacheLayer::Kind::kSliding : CacheLayer::Kind::kFull,
+               spec.kv_heads,
+               spec.head_dim,
+               spec.head_dim,
+               slides ? spec.sliding_window : 0,
+               0};
+    }
+    layers.push_back(layer);
+  }
+  return layers;
+}
+
+void UseDecoder(DecoderSpec spec, ModelDescription& model) {
+  model.parameters = DecoderParameters(spec);
+  model.buffers = DecoderBuffers(spec);
+  model.cache = DecoderCache(spec);
+  model.layer_count = spec.layer_count;
+  model.hidden = spec.hidden;
+  model.vocabulary = spec.vocabulary;
+  model.step = std::move(spec);
+}
+
+Status UseEncoder(const ConfigJson& config, ModelDescription& model) {
+  MEMSTRATA_ASSIGN_OR_RETURN(EncoderSpec spec, ReadEncoder(config, model.model_type));
+  model.parameters = EncoderParameters(spec);
+  model.buffers = EncoderBuffers(spec);
+  model.layer_count = spec.text_stack.layer_count + spec.image_stack.layer_count;
+  model.hidden = std::max(spec.text_stack.hidden, spec.image_stack.hidden);
+  model.vocabulary = spec.text ? spec.text->vocabulary : spec.class_count;
+  model.step = std::move(spec);
+  return {};
+}
+
+Status UseT5(const ConfigJson& config, ModelDescription& model) {
+  MEMSTRATA_ASSIGN_OR_RETURN(T5Spec spec, ReadT5(config));
+  model.parameters = T5Parameters(spec);
+  model.layer_count = spec.encoder_layers + spec.decoder_layers;
+  model.hidden = spec.hidden;
+  model.vocabulary = spec.vocabulary;
+  const CacheLayer layer{CacheLayer::Kind::kFull, spec.heads, spec.head_dim, spec.head_dim, 0, 0};
+  model.cache.assign(static_cast<size_t>(2 * spec.decoder_layers), layer);  // own tokens and the encoder's
+  model.step = std::move(spec);
+  return {};
+}
+
+bool HasDecoderKeys(const ConfigJson& config) {
+  return config.Has("hidden_size") && config.Has("num_hidden_layers") && config.Has("num_attention_heads") &&
+         config.Has("vocab_size");
+}
+
+Status UseConfig(const ConfigJson& config, ModelDescription& model) {
+  const std::string& type = model.model_type;
+  if (IsT5(type)) return UseT5(config, model);
+  if (IsEncoder(type)) return UseEncoder(config, model);
+  const std::optional<ConfigJson> text = config.Object("text_config");
+  if (text && !IsDecoder(type)) {
+    model.notes.push_back("Only the language model of this model is planned; the part that sees or hears is left out.");
+    model.model_type = text->Text("model_type").value_or(type);
+    return UseConfig(*text, model);
+  }
+  if (!IsDecoder(type) && !HasDecoderKeys(config)) {
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("The model type \"{}\" is not known, and the configuration lacks the keys of a decoder.", type));
+  }
+  if (!IsDecoder(type)) {
+    model.notes.push_back(fmt::format("The model type \"{}\" is not known; its layers are taken to be Llama's.", type));
+  }
+  MEMSTRATA_ASSIGN_OR_RETURN(DecoderSpec spec, ReadDecoder(config, type));
+  UseDecoder(std::move(spec), model);
+  MEMSTRATA_ASSIGN_OR_RETURN(model.max_positions, config.Integer("max_position_embeddings", 0));
+  return {};
+}
+
+constexpr int64_t kMostLayers = 4096;
+constexpr int64_t kMostParameters = int64_t{1} << 50;
+
+Status CheckSize(ModelDescription& model) {
+  if (model.layer_count > kMostLayers) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} layers are more than the {} that are planned for.", model.layer_count, kMostLayers));
+  }
+  double count = 0;
+  for (const ParameterSpec& parameter : model.parameters) {
+    double elements = 1;
+    for (const int64_t size : parameter.shape) elements *= static_cast<double>(size);
+    count += elements;
+  }
+  if (count > static_cast<double>(kMostParameters)) {
+    return Fail(ErrorCode::kInvalidArgument, "A model of more than 2^50 parameters is not planned.");
+  }
+  model.parameter_count = CountElements(model.parameters);
+  return {};
+}
+
+}  // namespace
+
+bool ModelDescription::HasSimulatedStep() const {
+  if (const DecoderSpec* spec = decoder()) return IsSimulated(*spec);
+  return !std::holds_alternative<std::monostate>(step);
+}
+
+Result<ModelDescription> DescribeConfig(std::string_view json_text, std::string name) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const ConfigJson config, ConfigJson::Parse(json_text));
+  ModelDescription model;
+  model.name = name;
+  model.source = std::move(name);
+  model.model_type = config.Text("model_type").value_or("");
+  // Sizes are checked before any list of tensors is made.
+  for (const char* key : {"num_hidden_layers", "n_layer", "num_layers", "num_decoder_layers"}) {
+    MEMSTRATA_ASSIGN_OR_RETURN(const int64_t layers, config.Integer(key, 0));
+    if (layers > kMostLayers) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{} layers are more than the {} that are planned for.", layers, kMostLayers));
+    }
+  }
+  MEMSTRATA_TRY(UseConfig(config, model));
+  MEMSTRATA_TRY(CheckSize(model));
+  model.unknown_keys = config.UnusedKeys();
+  return model;
+}
+
+Result<ModelDescription> DescribeExplicit(std::string_view form) {
+  std::map<std::string, std::string, std::less<>> json_keys = {{"layers", "num_hidden_layers"},
+                                                               {"hidden", "hidden_size"},
+                                                               {"heads", "num_attention_heads"},
+                                                               {"kv_heads", "num_key_value_heads"},
+                                                               {"ffn", "intermediate_size"},
+                                                               {"vocab", "vocab_size"},
+                                                               {"head_dim", "head_dim"},
+                                                               {"experts", "num_local_experts"},
+                                                               {"experts_per_token", "num_experts_per_tok"},
+                                                               {"window", "sliding_window"}};
+  std::string json = R"({"model_type": "llama")";
+  while (!form.empty()) {
+    const size_t end = std::min(form.find_first_of(" ,"), form.size());
+    const std::string_view word = form.substr(0, end);
+    form.remove_prefix(std::min(end + 1, form.size()));
+    if (word.empty()) continue;
+    const size_t equals = word.find('=');
+    const std::string_view key = word.substr(0, equals);
+    const std::string_view value = equals == std::string_view::npos ? "" : word.substr(equals + 1);
+    if (key == "tied") {
+      json += fmt::format(R"(, "tie_word_embeddings": {})", value == "no" || value == "false" ? "false" : "true");
+      continue;
+    }
+    const auto found = json_keys.find(key);
+    if (found == json_keys.end()) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  fmt::format("\"{}\" is not a word of the explicit form; it knows layers, hidden, heads, "
+                              "kv_heads, ffn, vocab, head_dim, experts, experts_per_token, window, tied.",
+                              key));
+    }
+    int64_t number = 0;
+    const auto [stop, problem] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (problem != std::errc{} || stop != value.data() + value.size() || number <= 0) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  fmt::format("\"{}\" takes a whole number above 0, not \"{}\".", key, value));
+    }
+    json += fmt::format(R"(, "{}": {})", found->second, number);
+  }
+  return DescribeConfig(json + "}", "explicit form");
+}
+
+ModelDescription DescribeCount(int64_t parameter_count) {
+  ModelDescription model;
+  model.name = fmt::format("{} parameters", parameter_count);
+  model.source = "number of parameters";
+  model.parameter_count = parameter_count;
+  return model;
+}
+
+}  // namespace memstrata::plan

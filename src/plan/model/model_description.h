@@ -1,0 +1,65 @@
+#pragma once
+// What the planner knows of a model: its exact tensors, what it keeps for each token, and, for the families whose code
+// is known operation by operation, how to run a step of it.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/model/decoder_spec.h"
+#include "plan/model/encoder_spec.h"
+#include "plan/model/parameter_spec.h"
+#include "plan/model/t5_spec.h"
+
+namespace memstrata::plan {
+
+/// What one layer keeps of earlier tokens when a model generates.
+struct CacheLayer {
+  enum class Kind : uint8_t { kFull, kSliding, kLatent, kState, kNone };
+  Kind kind = Kind::kFull;
+  int64_t kv_heads = 0;        // kFull, kSliding
+  int64_t key_dim = 0;         // of a head; kLatent: width of the latent vector
+  int64_t value_dim = 0;       // of a head; kLatent: width of the rotary key
+  int64_t window = 0;          // kSliding
+  int64_t state_elements = 0;  // kState: elements of a sequence's constant state
+};
+
+struct ModelDescription {
+  std::string name;
+  std::string source;                     // the file, preset or form that it came from
+  std::string model_type;                 // of Hugging Face; empty for weights alone
+  std::vector<ParameterSpec> parameters;  // empty when only their count is known
+  std::vector<BufferSpec> buffers;
+  int64_t parameter_count = 0;
+  std::optional<uint64_t> stored_weight_bytes;  // from a weights file: sum of its tensors by their own types
+  std::vector<CacheLayer> cache;
+  int64_t layer_count = 0;
+  int64_t hidden = 0;
+  int64_t vocabulary = 0;
+  int64_t max_positions = 0;  // 0: unknown
+  std::variant<std::monostate, DecoderSpec, EncoderSpec, T5Spec> step;
+  std::vector<std::string> unknown_keys;
+  std::vector<std::string> notes;  // what was assumed while reading
+
+  const DecoderSpec* decoder() const { return std::get_if<DecoderSpec>(&step); }
+  /// True when a step of it can be simulated.
+  bool HasSimulatedStep() const;
+};
+
+/// Reads a Hugging Face config.json.
+Result<ModelDescription> DescribeConfig(std::string_view json_text, std::string name);
+/// Reads "layers=32 hidden=4096 heads=32 kv_heads=8 ffn=14336 vocab=128256 …", a decoder of Llama's kind.
+Result<ModelDescription> DescribeExplicit(std::string_view form);
+/// Only the number of parameters is known.
+ModelDescription DescribeCount(int64_t parameter_count);
+
+/// A model that is built in, by name ("llama-3.1-8b"); the list is data/model_presets.toml.
+Result<ModelDescription> DescribePreset(std::string_view name);
+std::vector<std::string> PresetNames();
+/// The count that the makers of a preset published; 0 for an unknown name.
+int64_t PublishedParameterCount(std::string_view name);
+
+}  // namespace memstrata::plan

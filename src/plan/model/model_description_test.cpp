@@ -1,0 +1,70 @@
+#include "plan/model/model_description.h"
+
+#include <gtest/gtest.h>
+
+namespace memstrata::plan {
+namespace {
+
+TEST(ModelDescription, EveryPresetHasItsPublishedParameterCount) {
+  ASSERT_FALSE(PresetNames().empty());
+  for (const std::string& name : PresetNames()) {
+    const Result<ModelDescription> model = DescribePreset(name);
+    ASSERT_TRUE(model) << name << ": " << model.error().message;
+    EXPECT_EQ(model->parameter_count, PublishedParameterCount(name)) << name;
+  }
+}
+
+TEST(ModelDescription, TheExplicitFormIsALlama) {
+  const Result<ModelDescription> model =
+      DescribeExplicit("layers=32 hidden=4096 heads=32 kv_heads=8 ffn=14336 vocab=128256 tied=no");
+  ASSERT_TRUE(model);
+  EXPECT_EQ(model->parameter_count, 8030261248);
+}
+
+TEST(ModelDescription, NamesKeysThatItDoesNotUse) {
+  const Result<ModelDescription> model = DescribeConfig(
+      R"({"model_type": "llama", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 10, "flux": 1})",
+      "x");
+  ASSERT_TRUE(model);
+  EXPECT_EQ(model->unknown_keys, std::vector<std::string>{"flux"});
+}
+
+struct BadConfig {
+  const char* text;
+  const char* said;
+};
+
+class BadConfigTest : public testing::TestWithParam<BadConfig> {};
+
+TEST_P(BadConfigTest, IsRefusedWithASentence) {
+  const Result<ModelDescription> model = DescribeConfig(GetParam().text, "x");
+  ASSERT_FALSE(model);
+  EXPECT_NE(model.error().message.find(GetParam().said), std::string::npos) << model.error().message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, BadConfigTest,
+    testing::Values(
+        BadConfig{"", "not JSON"}, BadConfig{"[]", "JSON object"},
+        BadConfig{R"({"model_type": "llama"})", "num_hidden_layers"},
+        BadConfig{
+            R"({"model_type": "llama", "hidden_size": 10, "num_hidden_layers": 1, "num_attention_heads": 3, "vocab_size": 9})",
+            "cannot be divided"},
+        BadConfig{
+            R"({"model_type": "llama", "hidden_size": -8, "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 9})",
+            "whole number"},
+        BadConfig{
+            R"({"model_type": "llama", "hidden_size": 8, "num_hidden_layers": 99999, "num_attention_heads": 2, "vocab_size": 9})",
+            "layers"},
+        BadConfig{
+            R"({"model_type": "llama", "hidden_size": 1000000000000, "num_hidden_layers": 9, "num_attention_heads": 1,
+                                  "vocab_size": 9})",
+            "2^50"},
+        BadConfig{R"({"model_type": "nothing"})", "not known"}));
+
+TEST(ModelDescription, DeepNestingIsRefused) {
+  EXPECT_FALSE(DescribeConfig(std::string(100, '[') + std::string(100, ']'), "x"));
+}
+
+}  // namespace
+}  // namespace memstrata::plan

@@ -1,0 +1,215 @@
+#include "plan/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "plan/advice.h"
+#include "plan/host.h"
+#include "plan/largest.h"
+#include "plan/serving.h"
+#include "plan/sharded_step.h"
+#include "plan/simulated_step.h"
+
+namespace memstrata::plan {
+namespace {
+
+constexpr int64_t kMostSimulatedElements = int64_t{1} << 46;  // of one activation: beyond it sizes would overflow
+
+Status CheckDegrees(const PlanRequest& request) {
+  const Parallel& p = request.workload.parallel;
+  const ModelDescription& model = request.model;
+  const auto fail = [](std::string text) { return Fail(ErrorCode::kInvalidArgument, std::move(text)); };
+  if (model.layer_count > 0 && p.pipeline > model.layer_count) {
+    return fail(fmt::format("{} pipeline stages cannot share {} layers.", p.pipeline, model.layer_count));
+  }
+  if (request.workload.sequence % p.context != 0) {
+    return fail(fmt::format("A sequence of {} tokens cannot be divided among {} context-parallel ranks.",
+                            request.workload.sequence, p.context));
+  }
+  const DecoderSpec* spec = model.decoder();
+  if (spec == nullptr) return {};
+  if (spec->heads % p.tensor != 0) {
+    return fail(
+        fmt::format("{} attention heads cannot be divided among {} tensor-parallel ranks.", spec->heads, p.tensor));
+  }
+  if (spec->intermediate % p.tensor != 0) {
+    return fail(fmt::format("An MLP width of {} cannot be divided among {} tensor-parallel ranks.", spec->intermediate,
+                            p.tensor));
+  }
+  if (p.expert > 1 && spec->experts.count == 0)
+    return fail("Expert parallelism needs a model with experts; this one has none.");
+  if (p.expert > 1 && spec->experts.count % p.expert != 0) {
+    return fail(
+        fmt::format("{} experts cannot be divided among {} expert-parallel ranks.", spec->experts.count, p.expert));
+  }
+  return {};
+}
+
+Status CheckWorkload(const PlanRequest& request) {
+  const Workload& w = request.workload;
+  const ModelDescription& model = request.model;
+  MEMSTRATA_TRY(CheckDegrees(request));
+  const double elements = static_cast<double>(w.batch) * static_cast<double>(w.sequence) *
+                          static_cast<double>(std::max(model.hidden, model.vocabulary));
+  if (elements > static_cast<double>(kMostSimulatedElements)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "Batch x sequence is beyond anything that a device could hold; check both.");
+  }
+  if (w.lora_rank > 0 && w.task != Task::kTrain) return Fail(ErrorCode::kInvalidArgument, "lora-rank is for training.");
+  if (w.task == Task::kServe && model.cache.empty() && model.hidden > 0) {
+    return Fail(ErrorCode::kInvalidArgument, "Serving sessions needs a model that generates; this one keeps no cache.");
+  }
+  if (const auto* encoder = std::get_if<EncoderSpec>(&model.step)) {
+    if (w.task == Task::kGenerate) return Fail(ErrorCode::kInvalidArgument, "An encoder does not generate tokens.");
+    if (encoder->text && encoder->task == EncoderTask::kMaskedLanguage && w.sequence > encoder->text->position_count) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  fmt::format("The model has {} positions; a sequence of {} does not go in.",
+                              encoder->text->position_count, w.sequence));
+    }
+  }
+  return {};
+}
+
+void Sum(DevicePlan& device) {
+  for (const Line& line : device.lines) {
+    device.total_bytes += line.bytes;
+    device.low_bytes += line.low_bytes;
+    device.high_bytes += line.high_bytes;
+  }
+}
+
+std::vector<DevicePlan> MakeDevices(const PlanRequest& request) {
+  const Workload& w = request.workload;
+  std::vector<DevicePlan> devices;
+  if (CanSimulate(request)) {
+    devices.push_back(SimulateDevice(request));
+  } else if (w.task == Task::kServe) {
+    devices.push_back(ServingDevice(request));
+  } else if (w.task == Task::kTrain) {
+    for (int64_t stage = 0; stage < w.parallel.pipeline; ++stage)
+      devices.push_back(ShardedTrainingDevice(request, stage));
+  } else {
+    devices.push_back(InferenceDevice(request));
+  }
+  for (const Asset& asset : w.assets) {
+    for (DevicePlan& device : devices) {
+      device.lines.push_back(
+          {"asset", asset.bytes, asset.bytes, asset.bytes, Basis::kAssumed, asset.name, "given", true, "asset"});
+    }
+  }
+  for (DevicePlan& device : devices) Sum(device);
+  return devices;
+}
+
+void Judge(const PlanRequest& request, Plan& plan) {
+  if (!request.card) return;
+  Target target;
+  target.card = *request.card;
+  target.usable_bytes = request.card->visible_bytes;
+  const DevicePlan& worst = plan.WorstDevice();
+  target.margin_bytes = static_cast<int64_t>(target.usable_bytes) - static_cast<int64_t>(worst.total_bytes);
+  target.unsupported = UnsupportedFormats(*request.card, plan.workload);
+  const bool has_memory = worst.simulation_fits.value_or(target.margin_bytes >= 0);
+  plan.fits = has_memory && target.unsupported.empty();
+  const std::string card = request.card->name;
+  if (!target.unsupported.empty()) {
+    plan.verdict = fmt::format("{} {} memory, but does not compute in {}.", card, has_memory ? "has enough" : "lacks",
+                               target.unsupported.front());
+  } else if (has_memory) {
+    plan.verdict = fmt::format("Fits on {} with {} to spare.", card, FormatBytes(target.margin_bytes));
+  } else {
+    plan.verdict = fmt::format("Does not fit on {}: {} are missing.", card, FormatBytes(-target.margin_bytes));
+  }
+  plan.target = std::move(target);
+}
+
+// Weights alone: may answer no or "cannot tell", never yes.
+Plan FloorPlan(const PlanRequest& request) {
+  Plan plan;
+  plan.model = request.model;
+  plan.workload = request.workload;
+  const double bits = BitsPerWeight(request.workload.weight_format, request.workload.precision);
+  const auto bytes = static_cast<uint64_t>(static_cast<double>(request.model.parameter_count) * bits / 8.0);
+  DevicePlan device;
+  device.lines.push_back({"weights", bytes, bytes, bytes, Basis::kComputed,
+                          fmt::format("{} parameters x {} bits", request.model.parameter_count, bits),
+                          "definition of the number format", true, "precision, weights"});
+  device.states.parameters = bytes;
+  device.framework_peak_bytes = device.framework_peak_low_bytes = device.framework_peak_high_bytes = bytes;
+  plan.devices.push_back(std::move(device));
+  Sum(plan.devices.back());
+  plan.left_out = {"gradients", "optimizer states", "activations",           "logits",
+                   "KV cache",  "workspaces",       "context of the driver", "fragmentation"};
+  plan.verdict = "This is a floor, weights alone: it can rule a card out, never in.";
+  if (!request.card) return plan;
+  Target target;
+  target.card = *request.card;
+  target.usable_bytes = request.card->visible_bytes;
+  target.margin_bytes = static_cast<int64_t>(target.usable_bytes) - static_cast<int64_t>(bytes);
+  if (target.margin_bytes < 0) {
+    plan.fits = false;
+    plan.verdict = fmt::format("Does not fit on {}: the weights alone need {} more than it has.", request.card->name,
+                               FormatBytes(-target.margin_bytes));
+  }
+  plan.target = std::move(target);
+  return plan;
+}
+
+void Explain(const PlanRequest& request, Plan& plan) {
+  for (const std::string& note : request.model.notes) plan.diagnostics.push_back({"warning", "assumed_model", note});
+  if (!request.model.unknown_keys.empty()) {
+    std::string keys;
+    for (const std::string& key : request.model.unknown_keys) keys += (keys.empty() ? "" : ", ") + key;
+    plan.diagnostics.push_back(
+        {"info", "unused_keys", fmt::format("Keys of the configuration that the plan does not use: {}.", keys)});
+  }
+  if (!CanSimulate(request) && request.workload.engine == Engine::kTorch && request.workload.task == Task::kTrain) {
+    plan.diagnostics.push_back(
+        {"info", "closed_form",
+         "This case is planned by closed forms, not by a simulated step; its bounds are wider."});
+  }
+  plan.left_out = {"memory of other processes on the device"};
+  if (request.workload.task == Task::kTrain) plan.left_out.push_back("evaluation and checkpointing in between steps");
+  if (request.workload.is_compiled) plan.left_out.push_back("buffers of the compiler's autotuning");
+}
+
+}  // namespace
+
+std::string_view Name(Basis basis) {
+  switch (basis) {
+    case Basis::kComputed:
+      return "computed";
+    case Basis::kMeasured:
+      return "measured";
+    case Basis::kAssumed:
+      return "assumed";
+  }
+  return "assumed";
+}
+
+const DevicePlan& Plan::WorstDevice() const {
+  return *std::max_element(devices.begin(), devices.end(),
+                           [](const DevicePlan& a, const DevicePlan& b) { return a.total_bytes < b.total_bytes; });
+}
+
+Result<Plan> MakePlan(const PlanRequest& request) {
+  if (request.model.parameters.empty() && request.model.parameter_count > 0 && !request.model.stored_weight_bytes)
+    return FloorPlan(request);
+  MEMSTRATA_TRY(CheckWorkload(request));
+  Plan plan;
+  plan.model = request.model;
+  plan.workload = request.workload;
+  plan.devices = MakeDevices(request);
+  Judge(request, plan);
+  AddHost(plan);
+  AddStorage(plan);
+  if (request.workload.task == Task::kServe) plan.kv_tokens = CacheTokens(request, plan.devices.front());
+  if (request.searches_largest && request.card) plan.largest = FindLargest(request);
+  Explain(request, plan);
+  if (plan.fits == false) plan.changes = SuggestChanges(request);
+  return plan;
+}
+
+}  // namespace memstrata::plan

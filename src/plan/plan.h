@@ -1,0 +1,110 @@
+#pragma once
+// The budget: what each device of a job needs, line by line, and whether a card has it.
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/cards.h"
+#include "plan/model/model_description.h"
+#include "plan/workload.h"
+
+namespace memstrata::plan {
+
+enum class Basis : uint8_t { kComputed, kMeasured, kAssumed };
+std::string_view Name(Basis basis);
+
+/// One line of a budget: bytes at the moment of the device's peak.
+struct Line {
+  std::string term;  // weights, gradients, optimizer, activations, …
+  uint64_t bytes = 0;
+  uint64_t low_bytes = 0;
+  uint64_t high_bytes = 0;
+  Basis basis = Basis::kComputed;
+  std::string how;             // the formula with its numbers
+  std::string source;          // where the formula or the constant is from
+  bool is_persistent = false;  // lives through the step; otherwise it comes and goes
+  std::string changed_by;      // inputs that change it
+};
+
+/// Sizes of classes over their whole life, not at the peak.
+struct StateBytes {
+  uint64_t parameters = 0;
+  uint64_t buffers = 0;
+  uint64_t gradients = 0;
+  uint64_t optimizer_state = 0;
+  uint64_t activations_end_of_forward = 0;
+  uint64_t kv_cache = 0;
+  uint64_t optimizer_transient = 0;
+};
+
+struct DevicePlan {
+  int64_t rank = 0;
+  int64_t stage = 0;
+  std::vector<Line> lines;
+  uint64_t total_bytes = 0;  // of the device, with everything outside the framework
+  uint64_t low_bytes = 0;
+  uint64_t high_bytes = 0;
+  uint64_t framework_peak_bytes = 0;  // what the framework's allocator reports as allocated
+  uint64_t framework_peak_low_bytes = 0;
+  uint64_t framework_peak_high_bytes = 0;
+  uint64_t framework_reserved_bytes = 0;
+  std::string peak_phase;
+  std::map<std::string, uint64_t> phase_peaks;
+  StateBytes states;
+  std::optional<bool> simulation_fits;  // whether the allocator itself came through on the card
+};
+
+struct Diagnostic {
+  std::string severity;
+  std::string code;
+  std::string text;
+};
+
+struct Target {
+  Card card;
+  uint64_t usable_bytes = 0;
+  int64_t margin_bytes = 0;
+  std::vector<std::string> unsupported;  // formats that the card does not compute in
+};
+
+struct Largest {
+  std::optional<int64_t> batch;
+  std::optional<int64_t> sequence;
+  std::optional<int64_t> concurrency;
+};
+
+struct Plan {
+  ModelDescription model;
+  Workload workload;
+  std::vector<DevicePlan> devices;  // one for each pipeline stage: all ranks of a stage are alike
+  std::vector<Line> host_lines;
+  uint64_t host_total_bytes = 0;
+  std::vector<Line> storage_lines;
+  std::optional<Target> target;
+  std::optional<bool> fits;
+  std::string verdict;  // the answer as a sentence
+  Largest largest;
+  std::optional<int64_t> kv_tokens;  // serving: tokens that the cache of the target holds
+  std::vector<std::string> left_out;
+  std::vector<std::string> changes;  // what to change first
+  std::vector<Diagnostic> diagnostics;
+
+  const DevicePlan& WorstDevice() const;
+};
+
+struct PlanRequest {
+  ModelDescription model;
+  Workload workload;
+  std::optional<Card> card;
+  bool searches_largest = true;
+};
+
+/// Checks the request and makes the plan. kInvalidArgument with a sentence when it cannot be (degrees that do not
+/// divide, a workload that the model has no use for).
+Result<Plan> MakePlan(const PlanRequest& request);
+
+}  // namespace memstrata::plan

@@ -1,0 +1,167 @@
+#include "plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/constants.h"
+#include "plan/request_file.h"
+#include "plan/sweep.h"
+
+namespace memstrata::plan {
+namespace {
+
+PlanRequest Request(const std::string& model, std::initializer_list<std::pair<const char*, const char*>> inputs,
+                    const char* card = nullptr) {
+  PlanRequest request;
+  request.model = *DescribeAny(model);
+  request.searches_largest = false;
+  for (const auto& [name, value] : inputs) {
+    const Status status = SetInput(request.workload, name, value);
+    EXPECT_TRUE(status) << name << "=" << value;
+  }
+  if (card != nullptr) request.card = *FindCard(card);
+  return request;
+}
+
+TEST(Plan, LinesAddUpToTheDevice) {
+  for (const char* task : {"train", "forward", "generate", "serve"}) {
+    const Result<Plan> plan = MakePlan(Request("llama-3.2-1b", {{"task", task}, {"sequence", "256"}}, "h100-80g"));
+    ASSERT_TRUE(plan) << task;
+    uint64_t sum = 0;
+    for (const Line& line : plan->devices[0].lines) {
+      sum += line.bytes;
+      EXPECT_LE(line.low_bytes, line.bytes) << line.term;
+      EXPECT_GE(line.high_bytes, line.bytes) << line.term;
+      EXPECT_FALSE(line.how.empty()) << line.term;
+      EXPECT_FALSE(line.source.empty()) << line.term;
+    }
+    EXPECT_EQ(sum, plan->devices[0].total_bytes) << task;
+  }
+}
+
+TEST(Plan, AdamWStatesAreTwiceTheTrainedParameters) {
+  const Result<Plan> plan = MakePlan(Request("gpt2", {{"precision", "fp32"}, {"sequence", "64"}}));
+  ASSERT_TRUE(plan);
+  const StateBytes& states = plan->devices[0].states;
+  EXPECT_EQ(states.parameters, 124439808u * 4);
+  EXPECT_EQ(states.gradients, states.parameters);
+  EXPECT_EQ(states.optimizer_state, 2 * states.parameters);
+}
+
+TEST(Plan, RecomputingTradesActivationsForOneMoreForward) {
+  const Result<Plan> kept = MakePlan(Request("llama-3.2-1b", {{"batch", "4"}}));
+  const Result<Plan> recomputed = MakePlan(Request("llama-3.2-1b", {{"batch", "4"}, {"recompute", "full"}}));
+  ASSERT_TRUE(kept && recomputed);
+  EXPECT_LT(recomputed->devices[0].states.activations_end_of_forward,
+            kept->devices[0].states.activations_end_of_forward / 2);
+}
+
+TEST(Plan, TheVerdictFollowsTheAllocatorOnTheCard) {
+  EXPECT_EQ(MakePlan(Request("llama-3.2-1b", {{"batch", "1"}, {"sequence", "512"}}, "h100-80g"))->fits, true);
+  EXPECT_EQ(MakePlan(Request("llama-3.1-8b", {{"batch", "1"}, {"sequence", "512"}}, "rtx4090"))->fits, false);
+}
+
+TEST(Plan, EnoughMemoryIsNotEnoughWithoutTheNumberFormat) {
+  const Result<Plan> plan = MakePlan(Request("gpt2", {{"sequence", "64"}}, "v100-32g"));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->fits, false);
+  EXPECT_NE(plan->verdict.find("does not compute in bf16"), std::string::npos);
+}
+
+TEST(Plan, AFloorNeverSaysThatItFits) {
+  PlanRequest request;
+  request.model = *DescribeCountText("7e9");
+  EXPECT_EQ(MakePlan(request)->devices[0].total_bytes, 14000000000u);
+  request.card = *FindCard("h100-80g");
+  EXPECT_EQ(MakePlan(request)->fits, std::nullopt);
+  request.card = *FindCard("8GiB");
+  EXPECT_EQ(MakePlan(request)->fits, false);
+}
+
+TEST(Plan, EachStageHasItsOwnDevice) {
+  const Result<Plan> plan = MakePlan(
+      Request("llama-3.1-8b", {{"engine", "megatron"}, {"parallel", "tp=2,pp=4,dp=2,zero=1"}, {"accumulation", "8"}}));
+  ASSERT_TRUE(plan);
+  ASSERT_EQ(plan->devices.size(), 4u);
+  uint64_t parameters = 0;
+  for (const DevicePlan& device : plan->devices) parameters += device.states.parameters;
+  EXPECT_NEAR(static_cast<double>(parameters), 8030261248.0,
+              8030261248.0 * 0.01);  // 2 B, half of each tensor; norms twice
+}
+
+TEST(Plan, TheLargestBatchFitsAndTheNextDoesNot) {
+  PlanRequest request = Request("gpt2", {{"precision", "bf16_autocast"}, {"sequence", "1024"}}, "rtx4090");
+  request.searches_largest = true;
+  const std::optional<int64_t> largest = MakePlan(request)->largest.batch;
+  ASSERT_TRUE(largest);
+  request.searches_largest = false;
+  request.workload.batch = *largest;
+  EXPECT_EQ(MakePlan(request)->fits, true);
+  request.workload.batch = *largest + 1;
+  EXPECT_EQ(MakePlan(request)->fits, false);
+}
+
+struct BadRequest {
+  const char* input;
+  const char* value;
+  const char* said;
+};
+
+class BadRequestTest : public testing::TestWithParam<BadRequest> {};
+
+TEST_P(BadRequestTest, IsRefusedWithASentence) {
+  PlanRequest request = Request("llama-3.1-8b", {});
+  Status status = SetInput(request.workload, GetParam().input, GetParam().value);
+  Error error;
+  if (!status) {
+    error = status.error();
+  } else {
+    const Result<Plan> plan = MakePlan(request);
+    ASSERT_FALSE(plan);
+    error = plan.error();
+  }
+  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(error.message.find(GetParam().said), std::string::npos) << error.message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, BadRequestTest,
+    testing::Values(BadRequest{"parallel", "tp=3", "cannot be divided"},
+                    BadRequest{"parallel", "pp=64", "cannot share"}, BadRequest{"parallel", "ep=2", "experts"},
+                    BadRequest{"parallel", "xp=2", "no parallel degree"},
+                    BadRequest{"parallel", "cp=3", "cannot be divided"}, BadRequest{"parallel", "tp=0", "whole number"},
+                    BadRequest{"batch", "0", "whole number"}, BadRequest{"batch", "-1", "whole number"},
+                    BadRequest{"batch", "1000000000000", "beyond"}, BadRequest{"sequence", "x", "whole number"},
+                    BadRequest{"precision", "fp99", "is one of"}, BadRequest{"memory-fraction", "2", "0 to 1"},
+                    BadRequest{"nothing", "1", "not an input"}, BadRequest{"asset", "scene", "NAME=SIZE"}));
+
+TEST(Sweep, FindsWhereItBreaks) {
+  const Result<Sweep> sweep =
+      RunSweep(Request("gpt2", {{"precision", "bf16_autocast"}, {"sequence", "1024"}}, "rtx4090"), "batch=1..64");
+  ASSERT_TRUE(sweep);
+  EXPECT_EQ(sweep->points.size(), 7u);
+  ASSERT_TRUE(sweep->break_point);
+  EXPECT_EQ(sweep->points[*sweep->break_point].fits, false);
+  EXPECT_FALSE(RunSweep(Request("gpt2", {}), "batch"));
+  EXPECT_FALSE(RunSweep(Request("gpt2", {}), "batch=9..1"));
+}
+
+TEST(Constants, EveryNameIsInTheFileWithItsSource) {
+  for (const std::string_view name : kConstantNames) {
+    const Constant& constant = GetConstant(name);
+    EXPECT_GT(constant.best, 0) << name;
+    EXPECT_LE(constant.low, constant.best) << name;
+    EXPECT_GE(constant.high, constant.best) << name;
+    EXPECT_FALSE(constant.how.empty()) << name;
+    EXPECT_FALSE(constant.source.empty()) << name;
+  }
+}
+
+TEST(Cards, TheBuiltInTableIsRead) {
+  EXPECT_GE(BuiltInCards().size(), 20u);
+  EXPECT_EQ(FindCard("h100-80g")->visible_bytes, 85045870592u);
+  EXPECT_EQ(FindCard("24GiB")->visible_bytes, uint64_t{24} << 30);
+  EXPECT_FALSE(FindCard("h1000"));
+}
+
+}  // namespace
+}  // namespace memstrata::plan

@@ -1,0 +1,182 @@
+#include "plan/report/plan_report.h"
+
+namespace memstrata::plan {
+namespace {
+
+void WriteLines(const std::vector<Line>& lines, JsonWriter& json) {
+  json.StartArray();
+  for (const Line& line : lines) {
+    json.StartObject();
+    json.Field("term", std::string_view(line.term));
+    json.Field("bytes", line.bytes);
+    json.Field("low_bytes", line.low_bytes);
+    json.Field("high_bytes", line.high_bytes);
+    json.Field("basis", Name(line.basis));
+    json.Field("how", std::string_view(line.how));
+    json.Field("source", std::string_view(line.source));
+    json.Field("persistent", line.is_persistent);
+    json.Field("changed_by", std::string_view(line.changed_by));
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteStates(const StateBytes& states, JsonWriter& json) {
+  json.StartObject();
+  json.Field("parameters_bytes", states.parameters);
+  json.Field("buffers_bytes", states.buffers);
+  json.Field("gradients_bytes", states.gradients);
+  json.Field("optimizer_state_bytes", states.optimizer_state);
+  json.Field("activations_end_of_forward_bytes", states.activations_end_of_forward);
+  json.Field("kv_cache_bytes", states.kv_cache);
+  json.Field("optimizer_transient_bytes", states.optimizer_transient);
+  json.EndObject();
+}
+
+void WriteDevice(const DevicePlan& device, JsonWriter& json) {
+  json.StartObject();
+  json.Field("rank", device.rank);
+  json.Field("stage", device.stage);
+  json.Key("lines");
+  WriteLines(device.lines, json);
+  json.Field("total_bytes", device.total_bytes);
+  json.Field("low_bytes", device.low_bytes);
+  json.Field("high_bytes", device.high_bytes);
+  json.Field("framework_peak_bytes", device.framework_peak_bytes);
+  json.Field("framework_peak_low_bytes", device.framework_peak_low_bytes);
+  json.Field("framework_peak_high_bytes", device.framework_peak_high_bytes);
+  json.Field("framework_reserved_bytes", device.framework_reserved_bytes);
+  json.Key("peak_phase");
+  if (device.peak_phase.empty()) {
+    json.Null();
+  } else {
+    json.Value(std::string_view(device.peak_phase));
+  }
+  json.Key("phase_peaks");
+  json.StartObject();
+  for (const auto& [name, bytes] : device.phase_peaks) json.Field(name, bytes);
+  json.EndObject();
+  json.Key("states");
+  WriteStates(device.states, json);
+  json.EndObject();
+}
+
+void WriteTexts(std::string_view key, const std::vector<std::string>& texts, JsonWriter& json) {
+  json.Key(key);
+  json.StartArray();
+  for (const std::string& text : texts) json.Value(std::string_view(text));
+  json.EndArray();
+}
+
+void WriteTarget(const Plan& plan, JsonWriter& json) {
+  json.Key("target");
+  if (!plan.target) {
+    json.Null();
+    return;
+  }
+  const Target& target = *plan.target;
+  json.StartObject();
+  json.Field("card", std::string_view(target.card.id));
+  json.Field("name", std::string_view(target.card.name));
+  json.Field("capacity_bytes", target.card.vendor_bytes);
+  json.Field("usable_bytes", target.usable_bytes);
+  json.Field("margin_bytes", target.margin_bytes);
+  json.Field("source", std::string_view(target.card.source));
+  WriteTexts("unsupported_formats", target.unsupported, json);
+  json.EndObject();
+}
+
+void WriteWorkload(const Workload& workload, JsonWriter& json) {
+  json.Key("workload");
+  json.StartObject();
+  for (const auto& [name, value] : EffectiveInputs(workload)) json.Field(name, std::string_view(value));
+  json.Key("assumed");
+  json.StartArray();
+  for (const auto& [name, value] : EffectiveInputs(workload)) {
+    if (!workload.given.contains(name)) json.Value(std::string_view(name));
+  }
+  json.EndArray();
+  json.EndObject();
+}
+
+}  // namespace
+
+void WritePlanJson(const Plan& plan, JsonWriter& json) {
+  json.StartObject();
+  json.Field("schema", "memstrata.plan/1");
+  json.Key("model");
+  json.StartObject();
+  json.Field("name", std::string_view(plan.model.name));
+  json.Field("parameter_count", plan.model.parameter_count);
+  json.Field("source", std::string_view(plan.model.source));
+  json.Field("model_type", std::string_view(plan.model.model_type));
+  json.EndObject();
+  WriteWorkload(plan.workload, json);
+  json.Key("devices");
+  json.StartArray();
+  for (const DevicePlan& device : plan.devices) WriteDevice(device, json);
+  json.EndArray();
+  json.Key("host");
+  json.StartObject();
+  json.Key("lines");
+  WriteLines(plan.host_lines, json);
+  json.Field("total_bytes", plan.host_total_bytes);
+  json.EndObject();
+  json.Key("storage");
+  json.StartObject();
+  json.Key("lines");
+  WriteLines(plan.storage_lines, json);
+  json.EndObject();
+  WriteTarget(plan, json);
+  json.Field("fits", plan.fits);
+  json.Field("verdict", std::string_view(plan.verdict));
+  json.Key("largest");
+  json.StartObject();
+  json.Field("batch", plan.largest.batch);
+  json.Field("sequence", plan.largest.sequence);
+  json.Field("concurrency", plan.largest.concurrency);
+  json.EndObject();
+  json.Field("kv_tokens", plan.kv_tokens);
+  WriteTexts("left_out", plan.left_out, json);
+  WriteTexts("changes", plan.changes, json);
+  json.Key("diagnostics");
+  json.StartArray();
+  for (const Diagnostic& diagnostic : plan.diagnostics) {
+    json.StartObject();
+    json.Field("severity", std::string_view(diagnostic.severity));
+    json.Field("code", std::string_view(diagnostic.code));
+    json.Field("count", uint64_t{1});
+    json.NullField("first_offset");
+    json.Field("text", std::string_view(diagnostic.text));
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+}
+
+void WriteSweepJson(const Sweep& sweep, JsonWriter& json) {
+  json.StartObject();
+  json.Field("schema", "memstrata.plan_sweep/1");
+  json.Field("input", std::string_view(sweep.input));
+  json.Key("points");
+  json.StartArray();
+  for (const SweepPoint& point : sweep.points) {
+    json.StartObject();
+    json.Field("value", std::string_view(point.value));
+    json.Field("total_bytes", point.total_bytes);
+    json.Field("framework_peak_bytes", point.framework_peak_bytes);
+    json.Field("peak_phase", std::string_view(point.peak_phase));
+    json.Field("fits", point.fits);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Key("break_point");
+  if (sweep.break_point) {
+    json.Value(static_cast<uint64_t>(*sweep.break_point));
+  } else {
+    json.Null();
+  }
+  json.EndObject();
+}
+
+}  // namespace memstrata::plan

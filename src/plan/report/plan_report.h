@@ -1,0 +1,25 @@
+#pragma once
+// A plan as text for people, as the memstrata.plan/1 object, as a purchase sheet and as an acceptance file.
+
+#include <string>
+
+#include "base/json_writer.h"
+#include "plan/plan.h"
+#include "plan/sweep.h"
+
+namespace memstrata::plan {
+
+std::string PlanText(const Plan& plan);
+void WritePlanJson(const Plan& plan, JsonWriter& json);
+
+/// One row for each card that was asked for, best first.
+std::string RankingText(const std::vector<Plan>& plans);
+std::string SweepText(const Sweep& sweep);
+void WriteSweepJson(const Sweep& sweep, JsonWriter& json);
+
+/// What to buy and what to check on delivery.
+std::string SheetText(const std::vector<Plan>& plans);
+/// acceptance.toml for the worst device of the plan.
+std::string AcceptanceToml(const Plan& plan);
+
+}  // namespace memstrata::plan

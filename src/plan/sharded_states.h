@@ -1,0 +1,40 @@
+#pragma once
+// Weights, gradients and optimizer states of one rank: which parameters of the model it holds, and how many bytes of
+// each class they take under an engine's rules.
+
+#include "plan/model/model_description.h"
+#include "plan/workload.h"
+
+namespace memstrata::plan {
+
+/// Parameters that one rank of a pipeline stage holds before data-parallel sharding.
+struct RankParameters {
+  int64_t dense = 0;  // not experts
+  int64_t experts = 0;
+  int64_t largest_layer = 0;   // of one layer: what full sharding gathers at once
+  int64_t outside_layers = 0;  // embedding, head, final norm
+  int64_t adapters = 0;        // LoRA
+  int64_t Total() const { return dense + experts; }
+};
+
+/// Layers of a stage; stages share them as evenly as possible.
+std::pair<int64_t, int64_t> StageLayers(int64_t layer_count, int64_t stage, int64_t stage_count);
+
+RankParameters ParametersOfRank(const ModelDescription& model, const Workload& workload, int64_t stage);
+
+struct StateSizes {
+  uint64_t weight_bytes = 0;
+  uint64_t gradient_bytes = 0;
+  uint64_t optimizer_bytes = 0;
+  uint64_t gathered_bytes = 0;   // layers that are whole for a moment under full sharding
+  uint64_t transient_bytes = 0;  // of the optimizer step
+  double weight_each = 0, gradient_each = 0, optimizer_each = 0;  // bytes a parameter, for the formula
+};
+
+/// Bytes of each class. Sources: the table of bytes a parameter in docs/explanation/planning.md.
+StateSizes SizesOfStates(const RankParameters& rank, const Workload& workload);
+
+/// Bytes of optimizer state for each parameter, kept on one rank.
+double OptimizerBytesEach(OptimizerName name, Precision precision);
+
+}  // namespace memstrata::plan

@@ -1,0 +1,201 @@
+#include "plan/sharded_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/constants.h"
+#include "plan/kv_cache.h"
+#include "plan/outside.h"
+#include "plan/sharded_states.h"
+
+namespace memstrata::plan {
+namespace {
+
+constexpr const char* kKorthikanti =
+    "Korthikanti et al., arXiv 2205.05198, generalised to gated MLPs and grouped heads";
+constexpr double kActivationSpread = 0.08;
+
+Line Computed(std::string term, double bytes, std::string how, std::string source, bool is_persistent,
+              std::string changed_by) {
+  const auto value = static_cast<uint64_t>(bytes);
+  return {std::move(term),      value, value, value, Basis::kComputed, std::move(how), std::move(source), is_persistent,
+          std::move(changed_by)};
+}
+
+Line Spread(Line line, double share) {
+  line.low_bytes = static_cast<uint64_t>(static_cast<double>(line.bytes) * (1 - share));
+  line.high_bytes = static_cast<uint64_t>(static_cast<double>(line.bytes) * (1 + share));
+  return line;
+}
+
+void AddStates(const PlanRequest& request, int64_t stage, DevicePlan& device) {
+  const Workload& w = request.workload;
+  const RankParameters rank = ParametersOfRank(request.model, w, stage);
+  const StateSizes sizes = SizesOfStates(rank, w);
+  const std::string shard = fmt::format("{} parameters on this rank, {}", rank.Total(), Name(w.parallel.sharding));
+  const char* source = "bytes for each parameter by setup, docs/explanation/planning.md";
+  device.lines.push_back(Computed("weights", static_cast<double>(sizes.weight_bytes),
+                                  fmt::format("{} B x {}", sizes.weight_each, shard), source, true,
+                                  "precision, weights, parallel"));
+  device.states.parameters = sizes.weight_bytes;
+  if (w.task != Task::kTrain) return;
+  device.lines.push_back(Computed("gradients", static_cast<double>(sizes.gradient_bytes),
+                                  fmt::format("{} B x {}", sizes.gradient_each, shard), source, true,
+                                  "parallel, lora-rank"));
+  device.lines.push_back(Computed("optimizer", static_cast<double>(sizes.optimizer_bytes),
+                                  fmt::format("{} B x {}", sizes.optimizer_each, shard), source, true,
+                                  "optimizer, parallel"));
+  if (sizes.gathered_bytes > 0) {
+    device.lines.push_back(
+        Spread(Computed("communication", static_cast<double>(sizes.gathered_bytes),
+                        fmt::format("a layer of {} parameters and the next one gathered, and one whole gradient",
+                                    rank.largest_layer),
+                        "FSDP's prefetch of one layer", false, "parallel"),
+               0.5));
+  }
+  device.states.gradients = sizes.gradient_bytes;
+  device.states.optimizer_state = sizes.optimizer_bytes;
+}
+
+int64_t TokensOnRank(const Workload& w) { return w.batch * (w.sequence / std::max<int64_t>(1, w.parallel.context)); }
+
+// Micro-batches whose activations a stage holds at once, under one-forward-one-backward; interleaving adds a little.
+double BatchesInFlight(const Workload& w, int64_t stage) {
+  const auto stages = static_cast<double>(w.parallel.pipeline);
+  const auto most = std::min<double>(static_cast<double>(w.accumulation), stages - static_cast<double>(stage));
+  if (w.parallel.virtual_stages <= 1 || stages == 1) return most;
+  return most * (1 + (stages - 1) / (stages * static_cast<double>(w.parallel.virtual_stages)));
+}
+
+void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& device) {
+  const Workload& w = request.workload;
+  const Parallel& p = w.parallel;
+  const auto [first, end] = StageLayers(request.model.layer_count, stage, p.pipeline);
+  const auto tokens = static_cast<double>(TokensOnRank(w));
+  const auto tensor = static_cast<double>(p.tensor);
+  double bytes = 0;
+  double largest = 0;
+  std::string how;
+  for (int64_t layer = first; layer < end; ++layer) {
+    const LayerActivations saved = SavedByLayer(request.model, w, layer);
+    const double replicated = p.sequence_parallel ? saved.replicated_each / tensor : saved.replicated_each;
+    const double whole = tokens * (replicated + saved.divided_each / tensor);
+    largest = std::max(largest, whole);
+    const double input = tokens * static_cast<double>(request.model.hidden) * 2 / (p.sequence_parallel ? tensor : 1);
+    bytes += w.recompute == Recompute::kFull || w.recompute == Recompute::kFullReentrant ? input : whole;
+    how = saved.how;
+  }
+  const double in_flight = BatchesInFlight(w, stage);
+  bytes *= in_flight;
+  if (w.recompute == Recompute::kFull || w.recompute == Recompute::kFullReentrant)
+    bytes += largest;  // the layer that is run again
+  device.states.activations_end_of_forward = static_cast<uint64_t>(bytes);
+  device.lines.push_back(Spread(Computed("activations", bytes,
+                                         fmt::format("{} tokens x {} layers x ({}), {} micro-batches in flight", tokens,
+                                                     end - first, how, in_flight),
+                                         kKorthikanti, false, "batch, sequence, recompute, parallel"),
+                                kActivationSpread));
+}
+
+void AddLogits(const PlanRequest& request, int64_t stage, DevicePlan& device) {
+  const Workload& w = request.workload;
+  if (stage != w.parallel.pipeline - 1 || request.model.vocabulary == 0) return;
+  const double each =
+      w.task == Task::kTrain ? 12 : 4;  // scores, their float32 form and its softmax; the gradient replaces the first
+  const double bytes = each * static_cast<double>(TokensOnRank(w)) * static_cast<double>(request.model.vocabulary) /
+                       static_cast<double>(w.parallel.tensor);
+  device.lines.push_back(Spread(
+      Computed("logits", bytes,
+               fmt::format("{} B x {} tokens x {} words / {}", each, TokensOnRank(w), request.model.vocabulary,
+                           w.parallel.tensor),
+               "measured bytes for each score, docs/explanation/planning.md", false, "batch, sequence, parallel"),
+      0.1));
+}
+
+void Sum(DevicePlan& device) {
+  for (const Line& line : device.lines) {
+    device.framework_peak_bytes += line.bytes;
+    device.framework_peak_low_bytes += line.low_bytes;
+    device.framework_peak_high_bytes += line.high_bytes;
+  }
+  device.framework_reserved_bytes = device.framework_peak_bytes;
+}
+
+}  // namespace
+
+LayerActivations SavedByLayer(const ModelDescription& model, const Workload& w, int64_t layer) {
+  LayerActivations saved;
+  const DecoderSpec* spec = model.decoder();
+  if (spec == nullptr) {
+    saved.replicated_each = 10.0 * static_cast<double>(model.hidden);
+    saved.divided_each = 24.0 * static_cast<double>(model.hidden);
+    saved.how = fmt::format("34 x {} B", model.hidden);
+    return saved;
+  }
+  const auto hidden = static_cast<double>(spec->hidden);
+  const double query = static_cast<double>(spec->heads * spec->head_dim);
+  const double kv = static_cast<double>(spec->kv_heads * spec->head_dim);
+  double inner = static_cast<double>(spec->intermediate);
+  if (spec->experts.IsSparse(layer)) {
+    inner =
+        static_cast<double>(spec->experts.per_token * spec->experts.intermediate + spec->experts.shared_intermediate);
+  }
+  const double dropout_masks = spec->residual_dropout > 0 ? 2 * hidden : 0;
+  saved.replicated_each = 8 * hidden + dropout_masks;  // inputs of both norms and of both blocks
+  const double first_products = spec->is_gated ? 2 * inner : inner;
+  saved.divided_each = 2 * (2 * query + 2 * kv) + 4 * static_cast<double>(spec->heads) + 2 * (first_products + inner);
+  if (w.recompute == Recompute::kSelective) saved.divided_each -= 2 * inner;
+  saved.how = fmt::format("{} + {} / {} B", saved.replicated_each, saved.divided_each, w.parallel.tensor);
+  return saved;
+}
+
+DevicePlan ShardedTrainingDevice(const PlanRequest& request, int64_t stage) {
+  DevicePlan device;
+  device.stage = stage;
+  device.rank =
+      stage * request.workload.parallel.tensor * request.workload.parallel.context * request.workload.parallel.data;
+  AddStates(request, stage, device);
+  AddActivations(request, stage, device);
+  AddLogits(request, stage, device);
+  device.lines.push_back(WorkspaceLine(request));
+  Sum(device);
+  device.peak_phase = "backward";
+  AddOutsideLines(request, device);
+  return device;
+}
+
+DevicePlan InferenceDevice(const PlanRequest& request) {
+  const Workload& w = request.workload;
+  DevicePlan device;
+  AddStates(request, 0, device);
+  const int64_t tokens = w.sequence + w.new_tokens;
+  if (w.task == Task::kGenerate && !request.model.cache.empty()) {
+    const CacheLayout layout = LayoutOf(w);
+    const uint64_t bytes = static_cast<uint64_t>(w.batch) * SequenceCacheBytes(request.model, tokens, layout);
+    device.states.kv_cache = bytes;
+    device.lines.push_back(Computed(
+        "kv_cache", static_cast<double>(bytes),
+        fmt::format("{} sequences x {} tokens x {} B", w.batch, tokens, CacheBytesPerToken(request.model, layout)),
+        "keys and values of each layer", false, "batch, sequence, new-tokens, kv-bits"));
+  }
+  if (request.model.hidden > 0) {
+    const double inner = request.model.decoder() != nullptr ? static_cast<double>(request.model.decoder()->intermediate)
+                                                            : 4.0 * static_cast<double>(request.model.hidden);
+    const double bytes =
+        static_cast<double>(w.batch * w.sequence) * 2 * (4 * static_cast<double>(request.model.hidden) + 2 * inner);
+    device.lines.push_back(
+        Spread(Computed("activations", bytes,
+                        fmt::format("{} tokens x 2 B x (4 hidden + 2 x {})", w.batch * w.sequence, inner),
+                        "widest point of one layer without gradients", false, "batch, sequence"),
+               0.3));
+    AddLogits(request, w.parallel.pipeline - 1, device);
+  }
+  device.lines.push_back(WorkspaceLine(request));
+  Sum(device);
+  device.peak_phase = w.task == Task::kGenerate ? "prefill" : "forward";
+  AddOutsideLines(request, device);
+  return device;
+}
+
+}  // namespace memstrata::plan

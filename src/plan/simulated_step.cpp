@@ -1,0 +1,250 @@
+#include "plan/simulated_step.h"
+
+#include <fmt/format.h>
+
+#include "plan/constants.h"
+#include "plan/eager/decoder_model.h"
+#include "plan/eager/encoder_model.h"
+#include "plan/eager/simulation.h"
+#include "plan/eager/t5_model.h"
+#include "plan/outside.h"
+
+namespace memstrata::plan {
+namespace {
+
+using eager::Category;
+using eager::SimulationOptions;
+using eager::SimulationResult;
+
+constexpr uint64_t kHopperWorkspaceBytes = uint64_t{32} << 20;  // of cuBLAS, from compute capability 9.0 on
+
+eager::OptimizerKind KindOf(OptimizerName name) {
+  using O = OptimizerName;
+  using K = eager::OptimizerKind;
+  switch (name) {
+    case O::kAdamW:
+      return K::kAdamWForeach;
+    case O::kAdamWFused:
+      return K::kAdamWFused;
+    case O::kAdamWForLoop:
+      return K::kAdamWForLoop;
+    case O::kSgd:
+      return K::kSgd;
+    case O::kSgdMomentum:
+      return K::kSgdMomentum;
+    case O::kSgdMomentumForLoop:
+      return K::kSgdMomentumForLoop;
+    case O::kAdafactorTransformers:
+      return K::kAdafactorTransformers;
+    case O::kAdafactorTorch:
+      return K::kAdafactorTorch;
+    case O::kNone:
+    case O::kAdamW8bit:
+    case O::kLion:
+    case O::kMuon:
+      return K::kNone;
+  }
+  return K::kNone;
+}
+
+bool HasSimulatedOptimizer(OptimizerName name) {
+  return name != OptimizerName::kAdamW8bit && name != OptimizerName::kLion && name != OptimizerName::kMuon;
+}
+
+void SetPrecision(Precision precision, SimulationOptions& options) {
+  using eager::DType;
+  switch (precision) {
+    case Precision::kFloat32:
+      options.parameter_dtype = DType::kFloat32;
+      break;
+    case Precision::kBfloat16:
+      options.parameter_dtype = DType::kBfloat16;
+      break;
+    case Precision::kFloat16:
+      options.parameter_dtype = DType::kFloat16;
+      break;
+    case Precision::kBfloat16Autocast:
+      options.autocast = DType::kBfloat16;
+      break;
+    case Precision::kFloat16Autocast:
+      options.autocast = DType::kFloat16;
+      break;
+  }
+}
+
+eager::CheckpointKind CheckpointOf(Recompute recompute) {
+  switch (recompute) {
+    case Recompute::kFull:
+      return eager::CheckpointKind::kNonReentrant;
+    case Recompute::kFullReentrant:
+      return eager::CheckpointKind::kReentrant;
+    case Recompute::kNone:
+    case Recompute::kSelective:
+      return eager::CheckpointKind::kNone;
+  }
+  return eager::CheckpointKind::kNone;
+}
+
+SimulationOptions OptionsOf(const PlanRequest& request) {
+  const Workload& w = request.workload;
+  SimulationOptions options;
+  options.mode = w.task == Task::kTrain      ? eager::Mode::kTrain
+                 : w.task == Task::kGenerate ? eager::Mode::kDecode
+                                             : eager::Mode::kForward;
+  SetPrecision(w.precision, options);
+  options.optimizer = KindOf(w.optimizer);
+  options.run.batch = w.batch;
+  options.run.sequence = w.sequence;
+  options.run.target_sequence = w.target_sequence;
+  options.run.mask = static_cast<eager::MaskKind>(w.mask);
+  options.run.checkpoint = CheckpointOf(w.recompute);
+  options.run.attention = w.eager_attention ? eager::AttentionKind::kEager : eager::AttentionKind::kFused;
+  options.run.use_cache =
+      w.use_cache && (w.task != Task::kTrain || options.run.checkpoint == eager::CheckpointKind::kNone);
+  options.run.is_training = w.task == Task::kTrain;
+  options.run.logits_to_keep = w.logits_to_keep;
+  options.lora = {w.lora_rank, w.lora_dropout, w.lora_targets};
+  options.accumulation = w.accumulation;
+  options.sets_grads_to_none = w.sets_grads_to_none;
+  options.keeps_outputs = w.keeps_outputs;
+  options.clips_gradients = w.clips_gradients;
+  options.new_tokens = w.new_tokens;
+  if (!request.card) return options;
+  const Card& card = *request.card;
+  if (card.multiprocessor_count > 0) options.device.multiprocessor_count = card.multiprocessor_count;
+  if (card.threads_per_multiprocessor > 0) options.device.threads_per_multiprocessor = card.threads_per_multiprocessor;
+  if (card.compute_capability >= 9.0) options.device.workspace_bytes = kHopperWorkspaceBytes;
+  if (card.visible_bytes > card.context_bytes) options.device_limit_bytes = card.visible_bytes - card.context_bytes;
+  return options;
+}
+
+std::unique_ptr<eager::EagerModel> MakeModel(const ModelDescription& model, eager::Tape& tape, eager::DType dtype,
+                                             const eager::LoraOptions& lora) {
+  if (const auto* decoder = std::get_if<DecoderSpec>(&model.step))
+    return eager::MakeDecoder(tape, *decoder, dtype, lora);
+  if (const auto* encoder = std::get_if<EncoderSpec>(&model.step))
+    return eager::MakeEncoder(tape, *encoder, dtype, lora);
+  return eager::MakeT5(tape, std::get<T5Spec>(model.step), dtype, lora);
+}
+
+// Which line a category belongs to, and what to say about it.
+struct Term {
+  Category category;
+  const char* name;
+  bool is_persistent;
+  const char* what;
+  const char* changed_by;
+};
+
+constexpr Term kTerms[] = {
+    {Category::kParameter, "weights", true, "all parameters in their storage format", "precision, weights, parallel"},
+    {Category::kBuffer, "buffers", true, "constants that the model keeps (rotary frequencies, masks)", ""},
+    {Category::kGradient, "gradients", true, "gradients alive at the peak",
+     "accumulation, grads-to-none, lora-rank, parallel"},
+    {Category::kOptimizerState, "optimizer", true, "states of all trained parameters",
+     "optimizer, lora-rank, parallel"},
+    {Category::kActivation, "activations", false,
+     "what the forward saved for the backward and is still alive at the peak",
+     "batch, sequence, recompute, attention, parallel"},
+    {Category::kAutocastCopy, "autocast", false, "low-precision copies of weights made by autocast", "precision"},
+    {Category::kLogits, "logits", false, "scores of all tokens over the vocabulary", "batch, sequence, logits-to-keep"},
+    {Category::kForwardTemporary, "forward_transient", false, "temporaries of the forward at the peak",
+     "batch, sequence"},
+    {Category::kBackwardTemporary, "backward_transient", false,
+     "temporaries of the backward at the peak, the loss's gradient among them", "batch, sequence, recompute"},
+    {Category::kOptimizerTemporary, "optimizer_transient", false, "temporaries of the optimizer step at the peak",
+     "optimizer"},
+    {Category::kInput, "inputs", false, "token ids, masks, labels, pixels", "batch, sequence"},
+    {Category::kKvCache, "kv_cache", false, "keys and values of earlier tokens", "batch, sequence, use-cache"},
+    {Category::kWorkspace, "workspace", true, "cuBLAS workspaces, one a thread", ""},
+    {Category::kOther, "other", false, "the rest", ""},
+};
+
+void AddLines(const SimulationResult& result, const Workload& workload, DevicePlan& device) {
+  const Constant& spread = GetConstant("simulated_peak");
+  const auto scaled = [](uint64_t bytes, double factor) {
+    return static_cast<uint64_t>(static_cast<double>(bytes) * factor);
+  };
+  for (const Term& term : kTerms) {
+    const uint64_t bytes = result.peak.live[static_cast<size_t>(term.category)];
+    if (bytes == 0) continue;
+    Line line{term.name,
+              bytes,
+              bytes,
+              bytes,
+              Basis::kComputed,
+              "",
+              "simulated step of transformers 4.57 on PyTorch 2.7",
+              term.is_persistent,
+              term.changed_by};
+    line.how = fmt::format("{}: batch {} x sequence {}, {}", term.what, workload.batch, workload.sequence,
+                           Name(workload.precision));
+    if (!term.is_persistent) {
+      line.low_bytes = scaled(bytes, spread.low);
+      line.high_bytes = scaled(bytes, spread.high);
+    }
+    device.lines.push_back(std::move(line));
+  }
+  const uint64_t rounding = result.peak.rounding_bytes;
+  device.lines.push_back({"rounding", rounding, 0, rounding + (uint64_t{2} << 20), Basis::kComputed,
+                          "512 B steps and block remainders that the allocator does not split off",
+                          "model of the caching allocator", false, ""});
+}
+
+void AddOutsideOfPeak(const PlanRequest& request, const SimulationResult& result, DevicePlan& device) {
+  const uint64_t cached =
+      result.peak_reserved_bytes - std::min(result.peak_reserved_bytes, result.peak.allocated_bytes);
+  device.lines.push_back({"fragmentation", cached, 0, cached + cached / 2, Basis::kComputed,
+                          "segments that the allocator holds beyond what is allocated at the peak",
+                          "model of the caching allocator", false, "PYTORCH_CUDA_ALLOC_CONF"});
+  AddOutsideLines(request, device);
+}
+
+void AddPhases(const SimulationResult& result, DevicePlan& device) {
+  const auto add = [&](const char* name, const std::optional<uint64_t>& peak) {
+    if (peak) device.phase_peaks[name] = *peak;
+  };
+  add("forward", result.forward_peak_bytes);
+  add("backward", result.backward_peak_bytes);
+  add("optimizer", result.optimizer_peak_bytes);
+  add("prefill", result.prefill_peak_bytes);
+  add("decode", result.decode_peak_bytes);
+  device.peak_phase = eager::PhaseName(result.peak_phase);
+}
+
+}  // namespace
+
+bool CanSimulate(const PlanRequest& request) {
+  const Workload& w = request.workload;
+  return request.model.HasSimulatedStep() && w.engine == Engine::kTorch && w.parallel.DeviceCount() == 1 &&
+         w.task != Task::kServe && w.weight_format == WeightFormat::kAsPrecision &&
+         HasSimulatedOptimizer(w.optimizer) && !w.is_compiled && w.recompute != Recompute::kSelective;
+}
+
+DevicePlan SimulateDevice(const PlanRequest& request) {
+  const SimulationOptions options = OptionsOf(request);
+  const ModelDescription& model = request.model;
+  const SimulationResult result =
+      eager::Simulate([&model](eager::Tape& tape, eager::DType dtype,
+                               const eager::LoraOptions& lora) { return MakeModel(model, tape, dtype, lora); },
+                      options);
+  DevicePlan device;
+  AddLines(result, request.workload, device);
+  const Constant& spread = GetConstant("simulated_peak");
+  device.framework_peak_bytes = result.peak.allocated_bytes;
+  device.framework_peak_low_bytes =
+      static_cast<uint64_t>(static_cast<double>(result.peak.allocated_bytes) * spread.low);
+  device.framework_peak_high_bytes =
+      static_cast<uint64_t>(static_cast<double>(result.peak.allocated_bytes) * spread.high);
+  device.framework_reserved_bytes = result.peak_reserved_bytes;
+  AddOutsideOfPeak(request, result, device);
+  AddPhases(result, device);
+  device.states = {result.parameter_bytes,          result.built[static_cast<size_t>(Category::kBuffer)],
+                   result.gradient_bytes,           result.optimizer_state_bytes,
+                   result.activation_bytes,         result.kv_cache_end_bytes,
+                   result.optimizer_transient_bytes};
+  if (options.device_limit_bytes) device.simulation_fits = !result.out_of_memory.has_value();
+  return device;
+}
+
+}  // namespace memstrata::plan

@@ -1,0 +1,361 @@
+#include "plan/workload.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace memstrata::plan {
+namespace {
+
+template <class E>
+struct Names {
+  std::vector<std::pair<E, std::string_view>> entries;
+
+  std::string_view Of(E value) const {
+    for (const auto& [entry, name] : entries) {
+      if (entry == value) return name;
+    }
+    return "";
+  }
+  Result<E> Parse(std::string_view input, std::string_view text) const {
+    std::string all;
+    for (const auto& [entry, name] : entries) {
+      if (name == text) return entry;
+      all += fmt::format("{}{}", all.empty() ? "" : ", ", name);
+    }
+    return Fail(ErrorCode::kInvalidArgument, fmt::format("{} is one of {}; \"{}\" is not.", input, all, text));
+  }
+};
+
+const Names<Task>& Tasks() {
+  static const Names<Task> kNames{
+      {{Task::kTrain, "train"}, {Task::kForward, "forward"}, {Task::kGenerate, "generate"}, {Task::kServe, "serve"}}};
+  return kNames;
+}
+const Names<Engine>& Engines() {
+  static const Names<Engine> kNames{{{Engine::kTorch, "torch"},
+                                     {Engine::kTorchtitan, "torchtitan"},
+                                     {Engine::kMegatron, "megatron"},
+                                     {Engine::kDeepSpeed, "deepspeed"},
+                                     {Engine::kVllm, "vllm"},
+                                     {Engine::kSglang, "sglang"},
+                                     {Engine::kLlamaCpp, "llama.cpp"},
+                                     {Engine::kJax, "jax"}}};
+  return kNames;
+}
+const Names<Precision>& Precisions() {
+  static const Names<Precision> kNames{{{Precision::kFloat32, "fp32"},
+                                        {Precision::kBfloat16, "bf16"},
+                                        {Precision::kFloat16, "fp16"},
+                                        {Precision::kBfloat16Autocast, "bf16_autocast"},
+                                        {Precision::kFloat16Autocast, "fp16_autocast"}}};
+  return kNames;
+}
+const Names<WeightFormat>& WeightFormats() {
+  static const Names<WeightFormat> kNames{{{WeightFormat::kAsPrecision, "same"},
+                                           {WeightFormat::kInt8, "int8"},
+                                           {WeightFormat::kFp8, "fp8"},
+                                           {WeightFormat::kNf4, "nf4"},
+                                           {WeightFormat::kNf4Double, "nf4-dq"},
+                                           {WeightFormat::kInt4Group128, "int4"},
+                                           {WeightFormat::kMxfp4, "mxfp4"},
+                                           {WeightFormat::kNvfp4, "nvfp4"},
+                                           {WeightFormat::kQ4KM, "q4_k_m"},
+                                           {WeightFormat::kQ8_0, "q8_0"}}};
+  return kNames;
+}
+const Names<OptimizerName>& Optimizers() {
+  using O = OptimizerName;
+  static const Names<O> kNames{{{O::kNone, "none"},
+                                {O::kAdamW, "adamw"},
+                                {O::kAdamWFused, "adamw_fused"},
+                                {O::kAdamWForLoop, "adamw_forloop"},
+                                {O::kAdamW8bit, "adamw_8bit"},
+                                {O::kSgd, "sgd"},
+                                {O::kSgdMomentum, "sgd_momentum"},
+                                {O::kSgdMomentumForLoop, "sgd_momentum_forloop"},
+                                {O::kAdafactorTransformers, "adafactor_hf"},
+                                {O::kAdafactorTorch, "adafactor_torch"},
+                                {O::kLion, "lion"},
+                                {O::kMuon, "muon"}}};
+  return kNames;
+}
+const Names<Recompute>& Recomputes() {
+  static const Names<Recompute> kNames{{{Recompute::kNone, "none"},
+                                        {Recompute::kSelective, "selective"},
+                                        {Recompute::kFull, "full"},
+                                        {Recompute::kFullReentrant, "full_reentrant"}}};
+  return kNames;
+}
+const Names<AttentionMask>& Masks() {
+  static const Names<AttentionMask> kNames{
+      {{AttentionMask::kNone, "none"}, {AttentionMask::kOnes, "ones"}, {AttentionMask::kPadded, "padded"}}};
+  return kNames;
+}
+const Names<Sharding>& Shardings() {
+  static const Names<Sharding> kNames{{{Sharding::kNone, "none"},
+                                       {Sharding::kZero1, "zero1"},
+                                       {Sharding::kZero2, "zero2"},
+                                       {Sharding::kZero3, "zero3"}}};
+  return kNames;
+}
+
+constexpr int64_t kLargestInput = int64_t{1} << 40;
+
+Result<int64_t> ParseWhole(std::string_view input, std::string_view text, int64_t least) {
+  int64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc{} || end != text.data() + text.size() || value < least || value > kLargestInput) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} takes a whole number from {} to 2^40, not \"{}\".", input, least, text));
+  }
+  return value;
+}
+
+Result<bool> ParseFlag(std::string_view input, std::string_view text) {
+  if (text == "yes" || text == "true") return true;
+  if (text == "no" || text == "false") return false;
+  return Fail(ErrorCode::kInvalidArgument, fmt::format("{} takes yes or no, not \"{}\".", input, text));
+}
+
+Result<double> ParseShare(std::string_view input, std::string_view text) {
+  double value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc{} || end != text.data() + text.size() || !(value >= 0 && value <= 1)) {
+    return Fail(ErrorCode::kInvalidArgument, fmt::format("{} takes a number from 0 to 1, not \"{}\".", input, text));
+  }
+  return value;
+}
+
+std::vector<std::string_view> SplitAt(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+// "tp=4,dp=2,zero=3"
+Status SetParallel(Parallel& parallel, std::string_view text) {
+  for (const std::string_view part : SplitAt(text, ',')) {
+    const size_t equals = part.find('=');
+    const std::string_view key = part.substr(0, equals);
+    const std::string_view value = equals == std::string_view::npos ? "" : part.substr(equals + 1);
+    if (key == "sp") {
+      MEMSTRATA_ASSIGN_OR_RETURN(parallel.sequence_parallel, ParseFlag("parallel sp", value));
+      continue;
+    }
+    if (key == "zero") {
+      MEMSTRATA_ASSIGN_OR_RETURN(const int64_t stage, ParseWhole("parallel zero", value, 0));
+      if (stage > 3) return Fail(ErrorCode::kInvalidArgument, "ZeRO has the stages 0 to 3.");
+      parallel.sharding = static_cast<Sharding>(stage);
+      continue;
+    }
+    int64_t* degree = key == "tp"                    ? &parallel.tensor
+                      : key == "pp"                  ? &parallel.pipeline
+                      : key == "cp"                  ? &parallel.context
+                      : key == "ep"                  ? &parallel.expert
+                      : key == "dp" || key == "fsdp" ? &parallel.data
+                      : key == "vpp"                 ? &parallel.virtual_stages
+                                                     : nullptr;
+    if (degree == nullptr) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  fmt::format("\"{}\" is no parallel degree; there are tp, pp, cp, ep, dp, fsdp, vpp, sp, zero.", key));
+    }
+    MEMSTRATA_ASSIGN_OR_RETURN(*degree, ParseWhole(fmt::format("parallel {}", key), value, 1));
+    if (key == "fsdp") parallel.sharding = Sharding::kZero3;
+  }
+  return {};
+}
+
+Status SetAsset(Workload& workload, std::string_view text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("An asset is written NAME=SIZE, as scene=3GiB; \"{}\" is not.", text));
+  }
+  MEMSTRATA_ASSIGN_OR_RETURN(const uint64_t bytes, ParseBytes(text.substr(equals + 1)));
+  workload.assets.push_back({std::string(text.substr(0, equals)), bytes});
+  return {};
+}
+
+// Inputs that are whole numbers.
+int64_t* NumberOf(Workload& w, std::string_view name) {
+  if (name == "batch") return &w.batch;
+  if (name == "sequence") return &w.sequence;
+  if (name == "target-sequence") return &w.target_sequence;
+  if (name == "new-tokens") return &w.new_tokens;
+  if (name == "concurrency") return &w.concurrency;
+  if (name == "batched-tokens") return &w.batched_tokens;
+  if (name == "accumulation") return &w.accumulation;
+  if (name == "kv-bits") return &w.kv_bits;
+  if (name == "logits-to-keep") return &w.logits_to_keep;
+  if (name == "lora-rank") return &w.lora_rank;
+  return nullptr;
+}
+
+bool* FlagOf(Workload& w, std::string_view name) {
+  if (name == "use-cache") return &w.use_cache;
+  if (name == "keep-outputs") return &w.keeps_outputs;
+  if (name == "grads-to-none") return &w.sets_grads_to_none;
+  if (name == "clip-gradients") return &w.clips_gradients;
+  if (name == "compile") return &w.is_compiled;
+  return nullptr;
+}
+
+bool MayBeZero(std::string_view name) {
+  return name == "target-sequence" || name == "new-tokens" || name == "logits-to-keep" || name == "lora-rank";
+}
+
+Status SetChoice(Workload& w, std::string_view name, std::string_view value) {
+  if (name == "task") {
+    MEMSTRATA_ASSIGN_OR_RETURN(w.task, Tasks().Parse(name, value));
+  } else if (name == "engine") {
+    MEMSTRATA_ASSIGN_OR_RETURN(w.engine, Engines().Parse(name, value));
+  } else if (name == "precision") {
+    MEMSTRATA_ASSIGN_OR_RETURN(w.precision, Precisions().Parse(name, value));
+  } else if (name == "weights") {
+    MEMSTRATA_ASSIGN_OR_RETURN(w.weight_format, WeightFormats().Parse(name, value));
+  } else if (name == "optimizer") {
+    MEMSTRATA_ASSIGN_OR_RETURN(w.optimizer, Optimizers().Parse(name, value));
+  } else if (name == "recompute") {
+    MEMSTRATA_ASSIGN_OR_RETURN(w.recompute, Recomputes().Parse(name, value));
+  } else if (name == "mask") {
+    MEMSTRATA_ASSIGN_OR_RETURN(w.mask, Masks().Parse(name, value));
+  } else if (name == "attention") {
+    if (value != "sdpa" && value != "eager")
+      return Fail(ErrorCode::kInvalidArgument, fmt::format("attention is sdpa or eager, not \"{}\".", value));
+    w.eager_attention = value == "eager";
+  } else if (name == "memory-fraction") {
+    MEMSTRATA_ASSIGN_OR_RETURN(w.memory_fraction, ParseShare(name, value));
+  } else if (name == "lora-dropout") {
+    MEMSTRATA_ASSIGN_OR_RETURN(w.lora_dropout, ParseShare(name, value));
+  } else {
+    return Fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is not an input of a workload.", name));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view Name(Task value) { return Tasks().Of(value); }
+std::string_view Name(Engine value) { return Engines().Of(value); }
+std::string_view Name(Precision value) { return Precisions().Of(value); }
+std::string_view Name(WeightFormat value) { return WeightFormats().Of(value); }
+std::string_view Name(OptimizerName value) { return Optimizers().Of(value); }
+std::string_view Name(Recompute value) { return Recomputes().Of(value); }
+std::string_view Name(AttentionMask value) { return Masks().Of(value); }
+std::string_view Name(Sharding value) { return Shardings().Of(value); }
+
+Status SetInput(Workload& workload, std::string_view name, std::string_view value) {
+  if (int64_t* number = NumberOf(workload, name)) {
+    MEMSTRATA_ASSIGN_OR_RETURN(*number, ParseWhole(name, value, MayBeZero(name) ? 0 : 1));
+  } else if (bool* flag = FlagOf(workload, name)) {
+    MEMSTRATA_ASSIGN_OR_RETURN(*flag, ParseFlag(name, value));
+  } else if (name == "parallel") {
+    MEMSTRATA_TRY(SetParallel(workload.parallel, value));
+  } else if (name == "asset") {
+    MEMSTRATA_TRY(SetAsset(workload, value));
+  } else if (name == "lora-targets") {
+    workload.lora_targets.clear();
+    if (value != "all-linear") {
+      for (const std::string_view part : SplitAt(value, ',')) workload.lora_targets.emplace_back(part);
+    }
+  } else {
+    MEMSTRATA_TRY(SetChoice(workload, name, value));
+  }
+  workload.given.emplace(name);
+  return {};
+}
+
+std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload& w) {
+  const auto number = [](int64_t value) { return std::to_string(value); };
+  const auto flag = [](bool value) { return std::string(value ? "yes" : "no"); };
+  std::string targets;
+  for (const std::string& target : w.lora_targets) targets += (targets.empty() ? "" : ",") + target;
+  const Parallel& p = w.parallel;
+  return {{"task", std::string(Name(w.task))},
+          {"engine", std::string(Name(w.engine))},
+          {"batch", number(w.batch)},
+          {"sequence", number(w.sequence)},
+          {"target-sequence", number(w.target_sequence)},
+          {"new-tokens", number(w.new_tokens)},
+          {"concurrency", number(w.concurrency)},
+          {"batched-tokens", number(w.batched_tokens)},
+          {"accumulation", number(w.accumulation)},
+          {"precision", std::string(Name(w.precision))},
+          {"weights", std::string(Name(w.weight_format))},
+          {"kv-bits", number(w.kv_bits)},
+          {"optimizer", std::string(Name(w.optimizer))},
+          {"recompute", std::string(Name(w.recompute))},
+          {"attention", w.eager_attention ? "eager" : "sdpa"},
+          {"mask", std::string(Name(w.mask))},
+          {"use-cache", flag(w.use_cache)},
+          {"keep-outputs", flag(w.keeps_outputs)},
+          {"grads-to-none", flag(w.sets_grads_to_none)},
+          {"clip-gradients", flag(w.clips_gradients)},
+          {"compile", flag(w.is_compiled)},
+          {"logits-to-keep", number(w.logits_to_keep)},
+          {"lora-rank", number(w.lora_rank)},
+          {"lora-targets", targets.empty() ? "all-linear" : targets},
+          {"lora-dropout", fmt::format("{}", w.lora_dropout)},
+          {"memory-fraction", fmt::format("{}", w.memory_fraction)},
+          {"parallel",
+           fmt::format("tp={},pp={},cp={},ep={},dp={},vpp={},sp={},zero={}", p.tensor, p.pipeline, p.context, p.expert,
+                       p.data, p.virtual_stages, flag(p.sequence_parallel), static_cast<int>(p.sharding))}};
+}
+
+uint64_t ParameterBytes(Precision precision) {
+  return precision == Precision::kBfloat16 || precision == Precision::kFloat16 ? 2 : 4;
+}
+
+uint64_t ComputeBytes(Precision precision) { return precision == Precision::kFloat32 ? 4 : 2; }
+
+double BitsPerWeight(WeightFormat format, Precision precision) {
+  switch (format) {
+    case WeightFormat::kAsPrecision:
+      return 8.0 * static_cast<double>(ParameterBytes(precision));
+    case WeightFormat::kInt8:
+    case WeightFormat::kFp8:
+      return 8.0;
+    case WeightFormat::kNf4:
+      return 4.5;  // 32 B + one 4 B scale for each 64
+    case WeightFormat::kNf4Double:
+      return 4.0 + (8.0 + 32.0 / 256.0) / 64.0;
+    case WeightFormat::kInt4Group128:
+      return 4.0 + (16.0 + 4.0) / 128.0;  // scale and zero point for each 128
+    case WeightFormat::kMxfp4:
+      return 4.25;  // one 8-bit scale for each 32
+    case WeightFormat::kNvfp4:
+      return 4.5;  // one 8-bit scale for each 16
+    case WeightFormat::kQ4KM:
+      return 4.894;  // mix of block types in llama.cpp's files of Llama 3.1 8B
+    case WeightFormat::kQ8_0:
+      return 8.5;  // 34 B for each 32
+  }
+  return 16.0;
+}
+
+Result<uint64_t> ParseBytes(std::string_view text) {
+  double value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+  while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
+  static constexpr std::pair<std::string_view, double> kUnits[] = {
+      {"", 1},      {"B", 1},        {"kB", 1e3},     {"KB", 1e3},     {"MB", 1e6},    {"GB", 1e9},
+      {"TB", 1e12}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+  for (const auto& [name, factor] : kUnits) {
+    if (problem != std::errc{} || unit != name) continue;
+    const double bytes = value * factor;
+    if (bytes >= 0 && bytes < 0x1p60) return static_cast<uint64_t>(std::llround(bytes));
+  }
+  return Fail(ErrorCode::kInvalidArgument,
+              fmt::format("\"{}\" is not a size; write 80GiB, 24GB or a number of bytes.", text));
+}
+
+}  // namespace memstrata::plan

@@ -1,0 +1,165 @@
+#pragma once
+// What the model is asked to do: everything besides the model and the device that decides memory. Each field has a
+// default that is a named assumption of the plan when it was not given.
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace memstrata::plan {
+
+enum class Task : uint8_t { kTrain, kForward, kGenerate, kServe };
+enum class Engine : uint8_t { kTorch, kTorchtitan, kMegatron, kDeepSpeed, kVllm, kSglang, kLlamaCpp, kJax };
+enum class Precision : uint8_t { kFloat32, kBfloat16, kFloat16, kBfloat16Autocast, kFloat16Autocast };
+enum class WeightFormat : uint8_t {
+  kAsPrecision,
+  kInt8,
+  kFp8,
+  kNf4,
+  kNf4Double,
+  kInt4Group128,
+  kMxfp4,
+  kNvfp4,
+  kQ4KM,
+  kQ8_0
+};
+enum class OptimizerName : uint8_t {
+  kNone,
+  kAdamW,
+  kAdamWFused,
+  kAdamWForLoop,
+  kAdamW8bit,
+  kSgd,
+  kSgdMomentum,
+  kSgdMomentumForLoop,
+  kAdafactorTransformers,
+  kAdafactorTorch,
+  kLion,
+  kMuon
+};
+enum class Recompute : uint8_t { kNone, kSelective, kFull, kFullReentrant };
+enum class AttentionMask : uint8_t { kNone, kOnes, kPadded };
+enum class Sharding : uint8_t { kNone, kZero1, kZero2, kZero3 };  // kZero3 is also FSDP's full sharding
+
+struct Parallel {
+  int64_t tensor = 1;
+  int64_t pipeline = 1;
+  int64_t context = 1;
+  int64_t expert = 1;
+  int64_t data = 1;
+  int64_t virtual_stages = 1;
+  bool sequence_parallel = false;
+  Sharding sharding = Sharding::kNone;
+
+  int64_t DeviceCount() const { return tensor * pipeline * context * data; }
+};
+
+/// Memory that is named by the user: scenes, textures, volumes.
+struct Asset {
+  std::string name;
+  uint64_t bytes = 0;
+};
+
+struct Workload {
+  Task task = Task::kTrain;
+  Engine engine = Engine::kTorch;
+  int64_t batch = 1;
+  int64_t sequence = 2048;
+  int64_t target_sequence = 0;
+  int64_t new_tokens = 0;
+  int64_t concurrency = 1;        // sessions at the same time (serving)
+  int64_t batched_tokens = 8192;  // tokens of one engine step (serving)
+  int64_t accumulation = 1;
+  Precision precision = Precision::kBfloat16;
+  WeightFormat weight_format = WeightFormat::kAsPrecision;
+  int64_t kv_bits = 16;
+  OptimizerName optimizer = OptimizerName::kAdamW;
+  Recompute recompute = Recompute::kNone;
+  bool eager_attention = false;
+  AttentionMask mask = AttentionMask::kOnes;
+  bool use_cache = true;
+  bool keeps_outputs = false;
+  bool sets_grads_to_none = true;
+  bool clips_gradients = false;
+  bool is_compiled = false;
+  int64_t logits_to_keep = 0;
+  int64_t lora_rank = 0;
+  double lora_dropout = 0;
+  std::vector<std::string> lora_targets;
+  double memory_fraction = 0.9;  // of the device that a serving engine takes
+  Parallel parallel;
+  std::vector<Asset> assets;
+  std::set<std::string, std::less<>> given;  // names of the inputs that were given; the others are assumptions
+};
+
+std::string_view Name(Task value);
+std::string_view Name(Engine value);
+std::string_view Name(Precision value);
+std::string_view Name(WeightFormat value);
+std::string_view Name(OptimizerName value);
+std::string_view Name(Recompute value);
+std::string_view Name(AttentionMask value);
+std::string_view Name(Sharding value);
+
+/// Sets one input by its name as on the command line ("batch", "precision", "parallel", …).
+Status SetInput(Workload& workload, std::string_view name, std::string_view value);
+/// The names that SetInput knows, as flags, with one line of help each.
+struct InputHelp {
+  std::string_view flag;  // "--" and the name
+  std::string_view value_name;
+  std::string_view help;
+};
+inline constexpr InputHelp kWorkloadInputs[] = {
+    {"--task", "NAME", "What is done: train, forward, generate, serve (default train)"},
+    {"--engine", "NAME",
+     "What does it: torch, torchtitan, megatron, deepspeed, vllm, sglang, llama.cpp, jax (default torch)"},
+    {"--batch", "N", "Samples a device works on at once, the micro-batch (default 1)"},
+    {"--sequence", "N", "Tokens of one sample; serving: of the longest request (default 2048)"},
+    {"--target-sequence", "N", "Tokens of the decoder in encoder-decoder models (default: as sequence)"},
+    {"--new-tokens", "N", "Tokens to generate (default 0)"},
+    {"--concurrency", "N", "Serving: sessions at the same time (default 1)"},
+    {"--batched-tokens", "N", "Serving: tokens of one engine step (default 8192)"},
+    {"--accumulation", "N", "Micro-batches before an optimizer step (default 1)"},
+    {"--precision", "NAME", "fp32, bf16, fp16, bf16_autocast, fp16_autocast (default bf16)"},
+    {"--weights", "NAME",
+     "Format of frozen or served weights: same, int8, fp8, nf4, nf4-dq, int4, mxfp4, nvfp4, q4_k_m, q8_0 (default "
+     "same)"},
+    {"--kv-bits", "N", "Bits of one cached key or value element (default 16)"},
+    {"--optimizer", "NAME",
+     "none, adamw, adamw_fused, adamw_forloop, adamw_8bit, sgd, sgd_momentum, adafactor_hf, adafactor_torch, lion, "
+     "muon (default adamw)"},
+    {"--recompute", "NAME", "Activation checkpointing: none, selective, full, full_reentrant (default none)"},
+    {"--attention", "NAME", "sdpa or eager (default sdpa)"},
+    {"--mask", "NAME", "Attention mask that is passed: none, ones, padded (default ones)"},
+    {"--use-cache", "YES|NO",
+     "Whether the model keeps keys and values, as transformers does by default: yes or no (default yes)"},
+    {"--keep-outputs", "YES|NO", "Whether the loop keeps the model's outputs until the next step (default no)"},
+    {"--grads-to-none", "YES|NO", "Whether gradients are dropped after the step (default yes)"},
+    {"--clip-gradients", "YES|NO", "Whether gradients are clipped (default no)"},
+    {"--compile", "YES|NO", "Whether the step is compiled with torch.compile (default no)"},
+    {"--logits-to-keep", "N", "Positions whose logits are computed, 0: all (default 0)"},
+    {"--lora-rank", "N", "Rank of LoRA adapters, 0: train everything (default 0)"},
+    {"--lora-targets", "NAME", "Layers that get adapters: all-linear, or names with commas (default all-linear)"},
+    {"--lora-dropout", "X", "Dropout before the adapters (default 0)"},
+    {"--memory-fraction", "X", "Share of the device that a serving engine takes (default 0.9)"},
+    {"--parallel", "DEGREES", "Degrees, as tp=4,pp=2,cp=1,ep=1,dp=2,zero=3,sp=yes (default 1 each)"},
+    {"--asset", "NAME=SIZE", "Memory that you name, as scene=3GiB; may be repeated"},
+};
+/// An input as text, as it takes effect.
+std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload& workload);
+
+/// Bits of one weight, with its scales, for formats other than the precision's own.
+double BitsPerWeight(WeightFormat format, Precision precision);
+uint64_t ParameterBytes(Precision precision);  // of one parameter
+uint64_t ComputeBytes(Precision precision);    // of one activation element
+
+/// "16 GiB", "3.5GB", "1024" → bytes.
+Result<uint64_t> ParseBytes(std::string_view text);
+
+}  // namespace memstrata::plan
