@@ -36,7 +36,7 @@ double ProfileView::Fragmentation(uint32_t row) const {
 }
 
 int64_t ProfileView::Step(uint32_t row) const {
-  const int64_t step = details_.step[row];
+  const int64_t step = as_xprof_ && !details_.xprof_step.empty() ? details_.xprof_step[row] : details_.step[row];
   return step == kNoStep || Seen(row, kBlindStep) ? step : 0;
 }
 

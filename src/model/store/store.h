@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/store/tables.h"
+#include "model/store/xplane_events.h"
 #include "model/table/stack_tree.h"
 #include "model/table/string_pool.h"
 
@@ -21,6 +22,7 @@ struct Store {
   FinalSegmentTable final_segments;
   BlockTable blocks;
   SpanTable spans;
+  XPlaneTable xplane;
   StringPool strings;
   StackTree stacks;
   std::vector<uint64_t> streams;  // raw handles; the column holds the index

@@ -51,7 +51,8 @@ struct XPlaneEventTable {
   Column<StringId> region;
   Column<StringId> data_type;
   Column<StringId> shape;
-  Column<int64_t> step;     // group_id, kNoStep where the event has none
+  Column<int64_t> step;        // group_id, or found by grouping; kNoStep where the event is in no step
+  Column<int64_t> xprof_step;  // as XProf numbers it; empty when equal to `step`
   Column<uint16_t> blind;   // XProfBlind
   Column<uint8_t> nan;      // 1: the file says NaN for the fragmentation
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/sort_rows.h"
-#include "readers/xla/block_pairing.h"
+#include "model/ingest/allocation_tracker.h"
+#include "readers/xla/event_sequence.h"
 #include "readers/xla/memory_ids.h"
 
 namespace memstrata::xla {
@@ -53,6 +53,7 @@ void AlignDetails(XPlaneEventTable& details, size_t rows) {
     column->Resize(rows, StringId{0});
   }
   details.step.Resize(rows, kNoStep);
+  if (!details.xprof_step.empty()) details.xprof_step.Resize(rows, kNoStep);
   details.blind.Resize(rows, 0);
   details.nan.Resize(rows, 0);
 }
@@ -71,12 +72,20 @@ void GatherDetails(XPlaneEventTable& into, XPlaneEventTable& from, std::span<con
   Gather(into.region, from.region, order);
   Gather(into.data_type, from.data_type, order);
   Gather(into.shape, from.shape, order);
+  if (!from.xprof_step.empty()) {
+    // Sources before this one have the same steps in both numberings.
+    for (size_t row = into.xprof_step.size(); row < into.step.size(); ++row) into.xprof_step.PushBack(into.step[row]);
+    Gather(into.xprof_step, from.xprof_step, order);
+  } else if (!into.xprof_step.empty()) {
+    for (const uint32_t row : order) into.xprof_step.PushBack(from.step[row]);
+  }
   Gather(into.step, from.step, order);
   Gather(into.blind, from.blind, order);
   Gather(into.nan, from.nan, order);
 }
 
-void GatherEvents(EventTable& into, DecodedEvents& events, std::span<const uint32_t> order, int64_t unix_begin_ns) {
+void GatherEvents(EventTable& into, DecodedEvents& events, std::span<const uint32_t> order, int64_t unix_begin_ns, uint32_t stream) {
+  into.time_ns.Resize(into.kind.size(), kNoTime);
   for (const uint32_t row : order) {
     into.kind.PushBack(events.is_allocation[row] != 0 ? EventKind::kAlloc : EventKind::kFreeCompleted);
     const int64_t time_ps = events.details.time_ps[row];
@@ -86,7 +95,7 @@ void GatherEvents(EventTable& into, DecodedEvents& events, std::span<const uint3
   events.is_allocation = {};
   Gather(into.addr, events.addr, order);
   Gather(into.size_bytes, events.size_bytes, order);
-  into.stream.Resize(into.kind.size(), 0);
+  into.stream.Resize(into.kind.size(), stream);
   into.stack.Resize(into.kind.size(), StackId{0});
 }
 
@@ -109,55 +118,69 @@ Heap MakeHeap(const MemoryId& id, std::string_view name, const HeapContext& cont
   heap.capabilities.has_time = true;
   heap.capabilities.has_events = true;
   heap.capabilities.has_block_bytes = true;
-  heap.capabilities.complete_history = figures.preexisting_bytes == 0 && figures.jump_count == 0;
   return heap;
 }
 
-void NoteFigures(const HeapFigures& figures, DiagnosticLog& log) {
-  if (figures.jump_count > 0) {
-    log.Note(Severity::kDataLoss, "heap_jump",
-             "The heap changes by another amount than the size of the event: events between are missing from the trace.",
-             kUnknownBytes, figures.jump_count);
+// What lived before the first event and is not freed one by one is one block without an address.
+void AppendRestBeforeRecording(uint64_t preexisting_bytes, StoreBuilder& builder, Heap& heap) {
+  AllocationTable& table = builder.store().allocations;
+  uint64_t known_bytes = 0;
+  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
+    if (table.alloc_seq[row] == kNone) known_bytes += table.size_bytes[row];
   }
-  if (figures.displaced_count > 0) {
-    log.Note(Severity::kWarning, "allocation_at_live_address",
-             "A block was allocated where another one was live: the free of the first was not recorded.", kUnknownBytes,
-             figures.displaced_count);
+  if (preexisting_bytes <= known_bytes) return;
+  table.addr.PushBack(kUnknownBytes);
+  table.size_bytes.PushBack(preexisting_bytes - known_bytes);
+  table.block_bytes.PushBack(preexisting_bytes - known_bytes);
+  for (Column<uint32_t>* column : {&table.alloc_seq, &table.free_requested_seq, &table.free_seq, &table.pool}) {
+    column->PushBack(kNone);
   }
-  if (figures.unmatched_free_count > 0) {
-    log.Note(Severity::kInfo, "free_without_allocation",
-             "A block was freed whose allocation is not in the trace: it was allocated before the recording.",
-             kUnknownBytes, figures.unmatched_free_count);
-  }
+  table.stack.PushBack(StackId{0});
+  table.free_stack.PushBack(StackId{0});
+  table.stream.PushBack(0);
+  table.flags.PushBack(kPreexisting);
+  ++heap.allocations.end;
+}
+
+void NoteJumps(const HeapFigures& figures, DiagnosticLog& log) {
+  if (figures.jump_count == 0) return;
+  log.Note(Severity::kDataLoss, "heap_jump",
+           "The heap changes by another amount than the size of the event: events between are missing from the trace.",
+           kUnknownBytes, figures.jump_count);
 }
 
 }  // namespace
 
-void BuildHeaps(DecodedEvents events, const HeapContext& context, StoreBuilder& builder) {
+Status BuildHeaps(DecodedEvents events, const HeapContext& context, StoreBuilder& builder) {
   Store& store = builder.store();
   const std::vector<uint32_t> id_order = DisplayOrder(events.memory_ids, store.strings);
   Partition partition = PartitionByMemoryId(events, id_order);
   const auto first_row = static_cast<uint32_t>(store.events.size());
+  const auto first_heap = static_cast<uint32_t>(store.heaps.size());
+  std::vector<HeapFigures> figures;
   for (size_t i = 0; i < id_order.size(); ++i) {
-    const std::span<uint32_t> rows(partition.rows.data() + partition.begins[i],
-                                   partition.begins[i + 1] - partition.begins[i]);
-    SortRows(rows, [&](uint32_t row) { return events.details.time_ps[row]; });
-    const auto first_allocation = static_cast<uint32_t>(store.allocations.size());
-    const HeapFigures figures = PairBlocks(rows, events, store.allocations, store.events.allocation);
+    const std::span<uint32_t> rows(partition.rows.data() + partition.begins[i], partition.begins[i + 1] - partition.begins[i]);
+    figures.push_back(SequenceEvents(rows, events));
     const MemoryId& id = events.memory_ids[id_order[i]];
-    Heap heap = MakeHeap(id, store.strings.Get(id.name), context, figures);
+    Heap heap = MakeHeap(id, store.strings.Get(id.name), context, figures.back());
     heap.source = builder.current_source();
     heap.events = {first_row + partition.begins[i], first_row + partition.begins[i + 1]};
-    heap.allocations = {first_allocation, static_cast<uint32_t>(store.allocations.size())};
     store.xplane.memory_ids.resize(store.heaps.size(), StringId{0});
     store.xplane.memory_ids.push_back(id.name);
     store.heaps.push_back(std::move(heap));
-    NoteFigures(figures, builder.diagnostics());
+    NoteJumps(figures.back(), builder.diagnostics());
   }
   AlignDetails(store.xplane.events, first_row);
-  store.events.time_ns.Resize(first_row, kNoTime);
-  GatherEvents(store.events, events, partition.rows, context.unix_begin_ns);
+  GatherEvents(store.events, events, partition.rows, context.unix_begin_ns, builder.InternStream(0));
   GatherDetails(store.xplane.events, events.details, partition.rows);
+  for (size_t i = 0; i < figures.size(); ++i) {
+    Heap& heap = store.heaps[first_heap + i];
+    AllocationTracker tracker(builder, heap, nullptr);
+    MEMSTRATA_ASSIGN_OR_RETURN(const PairingResult pairing, tracker.Run(nullptr));
+    AppendRestBeforeRecording(figures[i].preexisting_bytes, builder, heap);
+    heap.capabilities.complete_history = figures[i].preexisting_bytes == 0 && figures[i].jump_count == 0 && pairing.preexisting_count == 0;
+  }
+  return {};
 }
 
 }  // namespace memstrata::xla

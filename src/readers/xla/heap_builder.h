@@ -21,6 +21,6 @@ struct HeapContext {
 
 /// Appends everything to `builder`'s store and frees `events` on the way.
 /// Cost: O(n log r), r = number of threads; peak memory about 100 bytes an event on top of the result.
-void BuildHeaps(DecodedEvents events, const HeapContext& context, StoreBuilder& builder);
+Status BuildHeaps(DecodedEvents events, const HeapContext& context, StoreBuilder& builder);
 
 }  // namespace memstrata::xla

@@ -74,6 +74,7 @@ struct MemoryEventDecoder::Event {
   uint64_t addr = 0;
   double fragmentation = 0;
   int64_t step = kNoStep;
+  int64_t xprof_step = kNoStep;
   StringId memory_id{0};
   StringId op{0};
   StringId region{0};
@@ -85,6 +86,7 @@ struct MemoryEventDecoder::Event {
   bool is_nan = false;
   bool has_heap_bytes = false;
   bool is_possible = true;
+  bool is_damaged = false;
 };
 
 bool MemoryEventDecoder::StartPlane(const Plane& plane) {
@@ -132,14 +134,15 @@ void MemoryEventDecoder::DecodeLine(std::string_view bytes, int64_t begin_ps, ui
     if (walk.cut_off()) break;
     Event event;
     bool is_memory = false;
-    const Status status = GuardMessage(0, [&] { is_memory = ReadEvent(walk.payload(), event, *this); });
-    if (!status) {
+    const Status status = GuardMessage(0, [&] { is_memory = ReadEvent(walk.payload(), event); });
+    if (!status || event.is_damaged) {
       NoteDamage(counts_.damaged_events, walk.payload());
     } else if (!is_memory) {
       ++counts_.other_events;
     } else if (!event.is_possible || event.offset_ps < -kLongestTimePs || event.offset_ps > kLongestTimePs) {
       NoteDamage(counts_.impossible_values, walk.payload());
     } else {
+      FillStep(walk.payload(), event);
       Append(event, begin_ps + event.offset_ps, line);
     }
   }
@@ -148,32 +151,31 @@ void MemoryEventDecoder::DecodeLine(std::string_view bytes, int64_t begin_ps, ui
 }
 
 // Whether the event is a memory event; its fields are only read then. Throws protozero::exception.
-bool MemoryEventDecoder::ReadEvent(std::string_view bytes, Event& event, MemoryEventDecoder& decoder) {
-  WireMessage message(bytes);
+bool MemoryEventDecoder::ReadEvent(std::string_view bytes, Event& event) {
   int64_t name_id = 0;
-  if (bytes.empty() || bytes[0] != '\x08') {  // field 1 does not come first, as every known writer puts it
-    WireMessage search(bytes);
-    while (search.next(1, WireType::varint)) name_id = search.get_int64();
+  FieldWalk walk(bytes);
+  if (!bytes.empty() && bytes[0] == '\x08') {  // the name comes first, as every known writer puts it
+    walk.Next();
+    name_id = walk.signed_number();
   } else {
-    message.next();
-    name_id = message.get_int64();
-  }
-  const uint32_t name = decoder.plane_->event_names.Find(name_id);
-  const uint8_t kind = name == UINT32_MAX ? 0 : decoder.event_kinds_[name];
-  if (kind == 0) return false;
-  event.is_allocation = kind == 1;
-  while (message.next()) {
-    switch (message.tag_and_type()) {
-      case tag_and_type(2, WireType::varint):
-        event.offset_ps = message.get_int64();
-        break;
-      case tag_and_type(4, WireType::length_delimited):
-        decoder.ReadField(ReadStat(message.get_view()), event);
-        break;
-      default:
-        message.skip();
+    FieldWalk search(bytes);
+    while (search.Next()) {
+      if (search.field() == 1 && search.type() == WireType::varint) name_id = search.signed_number();
     }
   }
+  const uint32_t name = plane_->event_names.Find(name_id);
+  const uint8_t kind = name == UINT32_MAX ? 0 : event_kinds_[name];
+  if (kind == 0) return false;
+  event.is_allocation = kind == 1;
+  while (walk.Next()) {
+    if (walk.field() == 4 && walk.is_message()) {
+      if (walk.cut_off()) break;
+      ReadField(ReadStat(walk.payload()), event);
+    } else if (walk.field() == 2 && walk.type() == WireType::varint) {
+      event.offset_ps = walk.signed_number();
+    }
+  }
+  event.is_damaged = walk.cut_off() || walk.damaged();
   return true;
 }
 
@@ -251,6 +253,15 @@ void MemoryEventDecoder::ReadField(const Stat& stat, Event& event) {
       event.step = number(kBlindStep);
       break;
   }
+}
+
+void MemoryEventDecoder::FillStep(std::string_view bytes, Event& event) const {
+  event.xprof_step = event.step;
+  if (steps_ == nullptr || steps_->empty()) return;
+  const StepOfEvent* found = steps_->Find(bytes);
+  if (found == nullptr || event.step != kNoStep) return;
+  event.step = found->step;
+  event.xprof_step = found->xprof_step;
 }
 
 // Of several identities in one event the last counts, as in XProf.
@@ -347,6 +358,7 @@ void MemoryEventDecoder::Append(const Event& event, int64_t time_ps, uint32_t li
   details.data_type.PushBack(event.data_type.has_value() ? event.data_type : StringId{strings_.Intern("INVALID")});
   details.shape.PushBack(event.shape);
   details.step.PushBack(event.step);
+  if (steps_ != nullptr && steps_->differ) details.xprof_step.PushBack(event.xprof_step);
   details.blind.PushBack(event.blind);
   details.nan.PushBack(event.is_nan ? 1 : 0);
   into_.addr.PushBack(event.addr);

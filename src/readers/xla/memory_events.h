@@ -12,6 +12,7 @@
 
 #include "model/store/xplane_events.h"
 #include "model/table/string_pool.h"
+#include "readers/xla/step_groups.h"
 #include "readers/xla/xspace.h"
 
 namespace memstrata::xla {
@@ -54,6 +55,8 @@ class MemoryEventDecoder {
   /// Takes the names of the plane whose lines come next. False when it declares no memory events, so that its lines need
   /// not be decoded.
   bool StartPlane(const Plane& plane);
+  /// Steps of events that carry none themselves; must outlive the decoder.
+  void set_steps(const StepGroups& steps) { steps_ = &steps; }
   /// Decodes one line; `begin_ps` is its start from the profiler's time zero, `line` its row in XPlaneTable::lines.
   void DecodeLine(std::string_view bytes, int64_t begin_ps, uint32_t line);
 
@@ -63,11 +66,12 @@ class MemoryEventDecoder {
   enum class Field : uint8_t;
   struct Event;
 
-  static bool ReadEvent(std::string_view bytes, Event& event, MemoryEventDecoder& decoder);
+  bool ReadEvent(std::string_view bytes, Event& event);
   void ReadField(const Stat& stat, Event& event);
   void ReadMemoryId(const Stat& stat, bool is_number, Event& event);
   StringId ReadText(const Stat& stat, uint16_t blind_bit, Event& event);
   StringId ReadDataType(const Stat& stat, Event& event);
+  void FillStep(std::string_view bytes, Event& event) const;
   StringId Reference(uint64_t id);
   StringId Unpacked(std::string_view packed);
   void Append(const Event& event, int64_t time_ps, uint32_t line);
@@ -78,6 +82,7 @@ class MemoryEventDecoder {
   StringPool& strings_;
   DecodedEvents& into_;
   DecodeCounts counts_;
+  const StepGroups* steps_ = nullptr;
   const Plane* plane_ = nullptr;
   std::vector<Field> stat_fields_;        // by index in plane_->stat_names
   std::vector<uint32_t> reference_ids_;   // the same, interned; UINT32_MAX = not yet

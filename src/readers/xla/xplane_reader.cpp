@@ -76,20 +76,23 @@ class XPlaneReading {
       : input_(input), builder_(builder), bytes_(bytes), space_(space), clock_(FindClock(space)),
         decoder_(bytes.view(), builder.store().strings, events_) {}
 
-  void Run() {
+  Status Run() {
     source_.source = builder_.current_source();
     source_.host = HostName();
     source_.unix_begin_ns = clock_.unix_begin_ns;
+    steps_ = GroupSteps(space_);
+    decoder_.set_steps(steps_);
     for (const Plane& plane : space_.planes) ReadPlane(plane);
     NoteProblems();
     const bool has_events = events_.size() > 0;
     source_.other_event_count = decoder_.counts().other_events;
     if (!has_events) ExplainEmpty();
+    std::string host = source_.host;
     Source& row = builder_.store().sources[builder_.current_source()];
     row.truncated = space_.truncated || decoder_.counts().cut_off;
-    BuildHeaps(std::move(events_), {.id_prefix = "", .host = source_.host, .unix_begin_ns = clock_.unix_begin_ns, .truncated = row.truncated},
-               builder_);
     builder_.store().xplane.sources.push_back(std::move(source_));
+    return BuildHeaps(std::move(events_), {.id_prefix = "", .host = std::move(host), .unix_begin_ns = clock_.unix_begin_ns, .truncated = row.truncated},
+                      builder_);
   }
 
  private:
@@ -151,6 +154,8 @@ class XPlaneReading {
     note(Severity::kWarning, "damaged_text", "A compressed text does not unpack and is taken as empty.", counts.first_damage_offset, counts.damaged_strings);
     note(Severity::kWarning, "no_heap_bytes", "Memory events do not say how large the heap was (bytes_allocated); it is taken as 0.", kUnknownBytes,
          counts.without_heap_bytes);
+    note(Severity::kWarning, "unconnected_threads", "So much work shares one id that it was not followed across threads; its step is not known.",
+         kUnknownBytes, steps_.skipped_connections);
     if (space_.truncated || counts.cut_off) {
       note(Severity::kDataLoss, "truncated", "The file ends in the middle of a record: it was cut off. What was read before is shown.",
            bytes_.view().size(), 1);
@@ -185,6 +190,7 @@ class XPlaneReading {
   ScratchBytes& bytes_;
   const Space& space_;
   Clock clock_;
+  StepGroups steps_;
   DecodedEvents events_;
   MemoryEventDecoder decoder_;
   XPlaneSource source_;
@@ -193,8 +199,7 @@ class XPlaneReading {
 Status Read(Input& input, StoreBuilder& builder, const ReadContext& context) {
   MEMSTRATA_ASSIGN_OR_RETURN(ScratchBytes bytes, ScratchBytes::Read(*input.bytes, context.limits.memory_bytes));
   MEMSTRATA_ASSIGN_OR_RETURN(const Space space, ReadSpace(bytes.view()));
-  XPlaneReading(input, builder, bytes, space).Run();
-  return {};
+  return XPlaneReading(input, builder, bytes, space).Run();
 }
 
 }  // namespace

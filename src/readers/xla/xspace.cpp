@@ -125,7 +125,7 @@ class SpaceReader {
 
 double Stat::number() const { return std::bit_cast<double>(bits); }
 
-Stat ReadStat(std::string_view bytes) {
+Stat ReadAnyStat(std::string_view bytes) {
   Stat stat;
   WireMessage message(bytes);
   while (message.next()) {
