@@ -10,6 +10,7 @@
 #include "analysis/idle/idle.h"
 #include "base/result.h"
 #include "index/curve.h"
+#include "query/profile_summary.h"
 
 namespace memstrata {
 
@@ -62,6 +63,7 @@ struct HeapSummary {
   uint64_t holders_bytes = 0;               // live at that moment = Σ holders
   std::vector<Holder> holders;
   std::vector<OutOfMemoryEvent> out_of_memory;
+  std::optional<ProfileSummary> profile;    // of a heap of an XPlane profile; its holders replace `holders`
   std::vector<CurveColumn> live_columns;
   std::vector<CurveColumn> reserved_columns;
 };

@@ -40,11 +40,6 @@ int64_t ProfileView::Step(uint32_t row) const {
   return step == kNoStep || Seen(row, kBlindStep) ? step : 0;
 }
 
-bool IsXPlaneHeap(const Store& store, const Heap& heap) {
-  return heap.events.size() > 0 && heap.events.end <= store.xplane.events.size() &&
-         store.xplane.events.line[heap.events.begin] != kNone;
-}
-
 Profile EmptyProfile(const Store& store, uint32_t source) {
   Profile profile;
   for (const XPlaneSource& info : store.xplane.sources) {

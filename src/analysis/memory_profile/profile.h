@@ -49,6 +49,7 @@ struct ProfileAllocator {
   uint32_t peak_row = kNone;      // the event at the peak; kNone without events
   uint64_t peak_used_bytes = 0;   // stack + heap there
   int64_t peak_time_ps = 0;
+  uint64_t tied_count = 0;        // later events with an equal peak; only in the correct answer
   uint64_t capacity_bytes = 0;
   std::vector<ProfileSnapshot> sampled;  // at most 1,000, the highest of each box
   std::vector<ProfileSnapshot> kept;     // those that rows refer to, in row order
@@ -102,9 +103,6 @@ class ProfileView {
   bool as_xprof_;
 };
 
-/// Whether the heap's events have the details of an XPlane profile.
-bool IsXPlaneHeap(const Store& store, const Heap& heap);
-
 /// A profile without allocators, for the source's plane facts.
 Profile EmptyProfile(const Store& store, uint32_t source);
 /// XProf's own answer for one source. Cost: O(n log r), r threads.
@@ -113,6 +111,10 @@ Profile XProfProfile(const Store& store, uint32_t source);
 Profile CorrectProfile(const Store& store, uint32_t source);
 /// The correct answer for one heap; it must be an XPlane heap. Cost: O(n).
 ProfileAllocator CorrectAllocator(const Store& store, uint32_t heap);
+
+/// Rows, kept snapshots and remainders of `allocator` at any event of a heap; they add up to stack + heap there.
+/// Cost: O(n).
+void BreakDown(const Store& store, const Heap& heap, uint32_t moment_row, ProfileAllocator& allocator);
 
 /// Keeps the highest of each box as XProf does: at most 1,000 boxes of n / 1,000 or one more events.
 std::vector<ProfileSnapshot> SampleHighest(const std::vector<ProfileSnapshot>& all, const ProfileView& view);

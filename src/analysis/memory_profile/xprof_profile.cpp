@@ -171,7 +171,7 @@ Profile XProfProfile(const Store& store, uint32_t source) {
   RowsById by_id;
   for (size_t i = 0; i < store.heaps.size(); ++i) {
     const Heap& heap = store.heaps[i];
-    if (heap.source != source || !IsXPlaneHeap(store, heap)) continue;
+    if (heap.source != source || !store.HasXPlaneDetails(heap)) continue;
     FileEvents(store, heap, store.String(store.xplane.memory_ids[i]), by_id);
   }
   const ProfileView view(store, true);

@@ -38,6 +38,10 @@ struct Store {
   int64_t EventTime(const Heap& heap, uint32_t seq) const {
     return events.time_ns.empty() ? kNoTime : events.time_ns[heap.events.begin + seq];
   }
+  /// Whether the heap's events have rows in xplane.events: then its levels are recorded, not summed up.
+  bool HasXPlaneDetails(const Heap& heap) const {
+    return heap.events.size() > 0 && heap.events.end <= xplane.events.size() && xplane.events.line[heap.events.begin] != kNone;
+  }
   /// The heap with this id, or nullptr.
   const Heap* FindHeap(std::string_view id) const;
 };

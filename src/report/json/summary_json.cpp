@@ -2,6 +2,7 @@
 
 #include "analysis/frames/useful_frame.h"
 #include "report/json/common_json.h"
+#include "report/json/profile_json.h"
 
 namespace memstrata {
 namespace {
@@ -24,6 +25,7 @@ void WritePeak(JsonWriter& json, const HeapSummary& summary) {
   // The block sizes of a moment are all recorded only when that moment is the end.
   WritePoint(json, "block", summary.block_peak, summary.event_count > 0);
   WritePoint(json, "reserved", summary.reserved_peak, false);
+  if (summary.profile) WriteProfilePeak(json, *summary.profile);
   json.Field("is_lower_bound", summary.is_lower_bound);
   json.Key("lower_bound_reason");
   if (summary.is_lower_bound) {
@@ -112,6 +114,7 @@ void WriteHeap(JsonWriter& json, const Store& store, const HeapSummary& summary)
   json.Field("bytes", summary.preexisting_bytes);
   json.EndObject();
   WritePeak(json, summary);
+  if (summary.profile) WriteProfileFigures(json, *summary.profile);
   WriteEnd(json, summary);
   WriteFragmentation(json, summary.idle);
   json.Key("holders_at");
@@ -121,6 +124,7 @@ void WriteHeap(JsonWriter& json, const Store& store, const HeapSummary& summary)
   json.EndObject();
   json.Key("holders");
   json.StartArray();
+  if (summary.profile) WriteProfileHolders(json, *summary.profile, summary.holders_bytes);
   for (const Holder& holder : summary.holders) WriteHolder(json, store, holder, summary.holders_bytes);
   json.EndArray();
   WriteOutOfMemory(json, summary);

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "analysis/frames/useful_frame.h"
 #include "base/units.h"
 #include "report/text/curve_chart.h"
+#include "report/text/profile_text.h"
 
 namespace memstrata {
 namespace {
@@ -38,13 +40,7 @@ class SummaryText {
   void Line(std::string_view label, std::string_view text) { out_ += fmt::format("  {}{}\n", PadRight(label, kLabelWidth), text); }
   void Heading(std::string_view text) { out_ += fmt::format("\n  {}\n", style_.Bold(text)); }
 
-  std::string When(const HeapSummary& heap, Moment moment) const {
-    if (moment.seq() == kNone) return "before the first event";
-    std::string text = fmt::format("at event {}", FormatCount(moment.seq()));
-    const int64_t time_ns = store_.EventTime(*heap.heap, moment.seq());
-    if (time_ns != kNoTime && heap.first_time_ns) text += fmt::format(", {} after the first", FormatDuration(std::max<int64_t>(0, time_ns - *heap.first_time_ns)));
-    return text;
-  }
+  std::string When(const HeapSummary& heap, Moment moment) const { return DescribeMoment(store_, heap, moment); }
 
   void WriteHeap(const HeapSummary& heap) {
     out_ += "\n" + style_.Bold(Shorten(heap.heap->id, 40));
@@ -55,6 +51,10 @@ class SummaryText {
     if (!heap.live_columns.empty() && heap.event_count > 1) {
       out_ += DrawCurve(heap.live_columns, heap.reserved_columns, 7, style_);
       out_ += style_.Dim(PadLeft("", 13) + (heap.reserved_columns.empty() ? "█ live" : "█ live   · reserved") + "   by order of events") + "\n\n";
+    }
+    if (heap.profile) {
+      out_ += ProfileText(store_, heap, options_.style, width_, said_);
+      return;
     }
     WritePeaks(heap);
     WriteHolders(heap);
@@ -176,10 +176,19 @@ class SummaryText {
   const SummaryTextOptions& options_;
   const TextStyle& style_;
   size_t width_;
+  std::set<std::string> said_;  // explanations that need not be repeated
   std::string out_;
 };
 
 }  // namespace
+
+std::string DescribeMoment(const Store& store, const HeapSummary& heap, Moment moment) {
+  if (moment.seq() == kNone) return "before the first event";
+  std::string text = fmt::format("at event {}", FormatCount(moment.seq()));
+  const int64_t time_ns = store.EventTime(*heap.heap, moment.seq());
+  if (time_ns != kNoTime && heap.first_time_ns) text += fmt::format(", {} after the first", FormatDuration(std::max<int64_t>(0, time_ns - *heap.first_time_ns)));
+  return text;
+}
 
 Status WriteSummaryText(const SummaryAnswer& answer, const SummaryTextOptions& options, ByteSink& sink) {
   return sink.Write(SummaryText(answer, options).Write());
