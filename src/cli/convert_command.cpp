@@ -10,7 +10,7 @@
 namespace memstrata::cli {
 namespace {
 
-constexpr std::string_view kTargets[] = {"csv", "json", kToXProfProfile};
+constexpr std::string_view kTargets[] = {"csv", "json", kToXProfProfile, kToXProfViewer};
 
 DerivedColumns Derive(const Store& store) {
   DerivedColumns derived;
@@ -53,11 +53,13 @@ int RunConvert(const Arguments& arguments, Console& console) {
 }
 
 constexpr FlagSpec kFlags[] = {
-    {"--to", "", "FORMAT", "csv or json (one table), or XProf's Memory Profile JSON", kTargets},
+    {"--to", "", "FORMAT", "csv or json (one table), or XProf's Memory Profile or Memory Viewer JSON", kTargets},
     {"--table", "", "NAME",
      "events (default), allocations, segments, final_segments, blocks, spans, stacks, frames, heaps, sources or diagnostics"},
     {"--output", "-o", "PATH", "Write to this file instead of standard output"},
     {"--xprof-compat", "", "", "With --to xprof-memory-profile: what XProf itself prints, with its mistakes, to compare numbers"},
+    {"--module", "", "NAME", "With --to xprof-memory-viewer: the program, for example \"jit_f(15)\"; may be left out for a file with one"},
+    {"--memory-space", "", "N", "With --to xprof-memory-viewer: the memory space (0 device memory, the default; 1 on-chip …)"},
     kHeapFlag,
     kFormatFlag,
     kQuietFlag,

@@ -7,6 +7,7 @@
 namespace memstrata::cli {
 
 inline constexpr std::string_view kToXProfProfile = "xprof-memory-profile";
+inline constexpr std::string_view kToXProfViewer = "xprof-memory-viewer";
 
 /// Writes the target named by --to, one of those above.
 Status WriteXProfTarget(const Arguments& arguments, const Store& store, ByteSink& sink);

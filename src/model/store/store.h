@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/store/programs.h"
 #include "model/store/tables.h"
 #include "model/store/xplane_events.h"
 #include "model/table/stack_tree.h"
@@ -23,6 +24,7 @@ struct Store {
   BlockTable blocks;
   SpanTable spans;
   XPlaneTable xplane;
+  std::vector<Program> programs;
   StringPool strings;
   StackTree stacks;
   std::vector<uint64_t> streams;  // raw handles; the column holds the index

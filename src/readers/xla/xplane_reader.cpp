@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "io/source/scratch_bytes.h"
 #include "readers/xla/heap_builder.h"
+#include "readers/xla/hlo_proto.h"
 #include "readers/xla/memory_events.h"
 #include "readers/xla/plane_spans.h"
 #include "readers/xla/xspace.h"
@@ -108,6 +109,28 @@ class XPlaneReading {
       ReadHostPlane(plane);
     } else if (plane.name.starts_with("/device:")) {
       ReadDevicePlane(plane);
+    } else if (plane.name == "/host:metadata") {
+      ReadPrograms(plane);
+    }
+  }
+
+  // Each compiled program hangs on an event metadata entry named "NAME(ID)".
+  void ReadPrograms(const Plane& plane) {
+    Store& store = builder_.store();
+    for (const EventMetadata& entry : plane.metadata) {
+      for (const Stat& stat : entry.stats) {
+        const std::string_view name = plane.stat_names.Name(stat.name_id);
+        if (stat.kind != Stat::kBytes || (name != "Hlo Proto" && name != "HLO Proto")) continue;
+        Result<Program> program = ReadHloProto(stat.text, store.strings);
+        if (!program) {
+          builder_.diagnostics().Note(Severity::kWarning, "unreadable_program", fmt::format("The plan of a compiled program cannot be read: {}", program.error().message),
+                                      static_cast<uint64_t>(stat.text.data() - bytes_.view().data()));
+          continue;
+        }
+        program->label = entry.name;
+        program->source = builder_.current_source();
+        store.programs.push_back(*std::move(program));
+      }
     }
   }
 
