@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <list>
+#include <optional>
 
 #include "base/flat_map.h"
 
@@ -41,10 +42,11 @@ class Simulator {
     uint32_t row = kNone;
     uint32_t reference_count = 0;
     uint32_t begin = 0;
-    uint32_t end = kNone;  // kNone: not freed
-    uint32_t named_by = kNone;
+    uint32_t end = kNone;      // kNone: not freed
+    uint32_t own_end = kNone;  // of the buffer itself
     std::list<uint64_t>::iterator live;
     bool was_allocated = false;
+    bool took_over = false;  // began with the memory of a buffer that was freed
   };
 
   const uint32_t* AllocationOf(int64_t buffer_id) const {
@@ -61,7 +63,7 @@ class Simulator {
       const std::vector<ProgramHeapEvent>& events = program_.traces[i].events;
       if (events.empty()) continue;
       const uint32_t* allocation = AllocationOf(events.front().buffer_id);
-      if (allocation != nullptr && program_.allocations[*allocation].space == space_ && !program_.allocations[*allocation].is_indefinite()) {
+      if (allocation != nullptr && program_.allocations[*allocation].space == space_ && program_.allocations[*allocation].is_temporary()) {
         result_.trace = i;
         return result_.has_trace = true;
       }
@@ -96,18 +98,40 @@ class Simulator {
         return Use(static_cast<uint64_t>(event.buffer_id), row->second);
       case ProgramHeapEvent::kFree:
         return Release(event);
-      case ProgramHeapEvent::kShare: {
-        const auto owner = canonical_.find(static_cast<uint64_t>(event.shared_with_id));
-        if (owner == canonical_.end()) {
-          return Fail(ErrorCode::kCorruptInput, fmt::format("In the heap trace of {}, buffer {} shares memory with buffer {}, which was never allocated.", program_.label,
-                                                            event.buffer_id, event.shared_with_id));
-        }
-        const uint64_t id = owner->second;
-        canonical_[static_cast<uint64_t>(event.buffer_id)] = id;
-        return Use(id, row->second);
-      }
+      case ProgramHeapEvent::kShare:
+        return Share(event, row->second);
     }
     return Fail(ErrorCode::kCorruptInput, fmt::format("The heap trace of {} holds an event of unknown kind {}.", program_.label, static_cast<int>(event.kind)));
+  }
+
+  Status Share(const ProgramHeapEvent& event, uint32_t row) {
+    const std::optional<uint64_t> owner = OwnerOf(event.shared_with_id);
+    if (!owner) {
+      return Fail(ErrorCode::kCorruptInput, fmt::format("In the heap trace of {}, buffer {} shares memory with buffer {}, which was never allocated.", program_.label,
+                                                        event.buffer_id, event.shared_with_id));
+    }
+    const auto id = static_cast<uint64_t>(event.buffer_id);
+    if (states_.find(*owner)->second.reference_count > 0 || *owner == id) {
+      if (*owner != id) canonical_[id] = *owner;
+      return Use(*owner, row);
+    }
+    // Memory that nobody uses any more is taken over: from here on it is this buffer's.
+    canonical_[id] = id;
+    canonical_[*owner] = id;
+    states_[id].took_over = true;
+    return Use(id, row);
+  }
+
+  // The buffer whose memory `buffer_id` lies in, through all take-overs.
+  std::optional<uint64_t> OwnerOf(int64_t buffer_id) {
+    auto found = canonical_.find(static_cast<uint64_t>(buffer_id));
+    if (found == canonical_.end()) return std::nullopt;
+    while (found->second != found->first) {
+      const auto next = canonical_.find(found->second);
+      if (next->second != next->first) found->second = next->second;  // shortens the way for the next time
+      found = next;
+    }
+    return found->first;
   }
 
   void NoteAllocation(uint32_t row) {
@@ -126,7 +150,6 @@ class Simulator {
       state.was_allocated = true;
     }
     state.end = kNone;
-    state.named_by = user_row;
     live_.push_back(id);
     state.live = std::prev(live_.end());
     const ProgramBuffer& buffer = program_.buffers[state.row];
@@ -148,18 +171,20 @@ class Simulator {
 
   Status Release(const ProgramHeapEvent& event) {
     if (peak_changed_) KeepPeak();
-    const auto owner = canonical_.find(static_cast<uint64_t>(event.buffer_id));
-    const auto found = owner == canonical_.end() ? states_.end() : states_.find(owner->second);
+    const std::optional<uint64_t> owner = OwnerOf(event.buffer_id);
+    const auto found = owner ? states_.find(*owner) : states_.end();
     if (found == states_.end() || found->second.reference_count == 0) {
       return Fail(ErrorCode::kCorruptInput, fmt::format("In the heap trace of {}, buffer {} is freed more often than it is allocated.", program_.label, event.buffer_id));
     }
     State& state = found->second;
+    const auto position = static_cast<uint32_t>(result_.heap_bytes.size() - 1);
+    if (*owner == static_cast<uint64_t>(event.buffer_id)) state.own_end = position;
     if (--state.reference_count > 0) return {};
     const ProgramBuffer& buffer = program_.buffers[state.row];
     heap_bytes_ -= buffer.size_bytes;
     unpadded_bytes_ -= buffer.unpadded_bytes;
     live_.erase(state.live);
-    state.end = static_cast<uint32_t>(result_.heap_bytes.size() - 1);
+    state.end = position;
     return {};
   }
 
@@ -169,13 +194,14 @@ class Simulator {
     result_.peak_buffers.clear();
     for (const uint64_t id : live_) {
       const State& state = states_.find(id)->second;
-      if (state.begin <= peak_event_) result_.peak_buffers.push_back({state.row, state.named_by});
+      if (state.begin <= peak_event_) result_.peak_buffers.push_back(state.row);
     }
   }
 
   void CollectSpans(uint32_t event_count) {
     if (peak_changed_) KeepPeak();
-    for (const auto& [id, state] : states_) result_.spans.push_back({state.row, state.begin, state.end == kNone ? event_count - 1 : state.end});
+    const auto known = [&](uint32_t end) { return end == kNone ? event_count - 1 : end; };
+    for (const auto& [id, state] : states_) result_.spans.push_back({state.row, state.begin, known(state.end), known(state.took_over ? state.own_end : state.end)});
     std::sort(result_.spans.begin(), result_.spans.end(), [&](const BufferSpan& a, const BufferSpan& b) { return program_.buffers[a.buffer].id < program_.buffers[b.buffer].id; });
   }
 

@@ -11,17 +11,12 @@
 
 namespace memstrata {
 
-/// When a buffer (that owns its memory) is in use: positions in the trace, both inclusive.
+/// When the memory of a buffer is in use, by itself or by buffers that share it: positions in the trace, both inclusive.
 struct BufferSpan {
   uint32_t buffer = kNone;  // → Program::buffers
   uint32_t begin = 0;
-  uint32_t end = 0;
-};
-
-/// A buffer that is live at the peak, under the name of the instruction that uses its memory then.
-struct PeakBuffer {
-  uint32_t buffer = kNone;
-  uint32_t named_by = kNone;  // the buffer whose instruction names it: itself, or the one that took its memory over
+  uint32_t end = 0;        // when the last user of the memory is freed
+  uint32_t xprof_end = 0;  // as XProf shows it: the free of the buffer itself where it took over freed memory
 };
 
 struct HeapSimulation {
@@ -33,7 +28,7 @@ struct HeapSimulation {
   uint64_t peak_bytes = 0;                 // temporaries alone
   uint64_t peak_unpadded_bytes = 0;
   uint32_t peak_position = 0;              // the event that reaches the peak
-  std::vector<PeakBuffer> peak_buffers;    // in the order in which they came
+  std::vector<uint32_t> peak_buffers;      // → Program::buffers, in the order in which they came
   std::vector<BufferSpan> spans;           // by buffer id
   uint64_t indefinite_bytes = 0;           // Σ allocations of the space that live for the whole run
 };

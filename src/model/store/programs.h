@@ -58,8 +58,9 @@ struct ProgramAllocation {
   int64_t parameter_number = 0;
   std::vector<ProgramAssignment> assigned;
 
-  /// Lives for the whole run: everything but temporaries.
-  bool is_indefinite() const { return is_thread_local || is_entry_parameter || is_constant || may_live_out; }
+  /// Lives for the whole run.
+  bool is_indefinite() const { return is_entry_parameter || is_constant || may_live_out; }
+  bool is_temporary() const { return !is_indefinite() && !is_thread_local; }
 };
 
 struct ProgramHeapEvent {

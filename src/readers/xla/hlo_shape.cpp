@@ -11,6 +11,7 @@ using protozero::tag_and_type;
 constexpr int kDeepestTuple = 64;
 constexpr int64_t kTupleType = 13;
 constexpr int64_t kCombineDimension = INT64_MIN;  // written "*" in a tile
+constexpr size_t kIndexCommentEvery = 5;  // XLA numbers the parts of long tuples
 constexpr uint64_t kPointerBytes = 8;
 constexpr uint64_t kLargestBytes = uint64_t{1} << 62;
 
@@ -132,7 +133,10 @@ HloShape ReadHloShape(std::string_view bytes, int depth) {
 std::string ShapeText(const HloShape& shape) {
   if (shape.is_tuple()) {
     std::string parts;
-    for (const HloShape& part : shape.tuple) parts += (parts.empty() ? "" : ", ") + ShapeText(part);
+    for (size_t i = 0; i < shape.tuple.size(); ++i) {
+      if (i > 0) parts += i % kIndexCommentEvery == 0 ? fmt::format(", /*index={}*/", i) : ", ";
+      parts += ShapeText(shape.tuple[i]);
+    }
     return "(" + parts + ")";
   }
   std::string dimensions;

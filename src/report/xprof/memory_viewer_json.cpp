@@ -21,7 +21,6 @@ double Mib(uint64_t size_bytes) { return static_cast<double>(size_bytes) / (1 <<
 // One entry of "maxHeap": a buffer, or the sum of all small ones.
 struct HeapObject {
   uint32_t buffer = kNone;
-  uint32_t named_by = kNone;
   std::string_view group;
   uint64_t size_bytes = 0;
 };
@@ -103,18 +102,18 @@ class ViewerWriter {
       json_.Key(fmt::format_int(program_.buffers[span.buffer].id).c_str());
       json_.StartObject();
       NonZeroInt("start", span.begin);
-      NonZeroInt("limit", span.end);
+      NonZeroInt("limit", span.xprof_end);
       json_.EndObject();
     }
     json_.EndObject();
   }
 
-  void AddObject(uint32_t buffer, uint32_t named_by, std::string_view group, uint64_t& small_bytes) {
+  void AddObject(uint32_t buffer, std::string_view group, uint64_t& small_bytes) {
     const uint64_t size = program_.buffers[buffer].size_bytes;
     if (size < kSmallBytes) {
       small_bytes += size;
     } else {
-      objects_.push_back({buffer, named_by, group, size});
+      objects_.push_back({buffer, group, size});
     }
   }
 
@@ -127,10 +126,10 @@ class ViewerWriter {
         for (const ProgramAssignment& assigned : allocation.assigned) {
           if (program_.buffers[assigned.buffer].size_bytes > program_.buffers[largest].size_bytes) largest = assigned.buffer;
         }
-        AddObject(largest, largest, GroupOf(allocation), small_bytes);
+        AddObject(largest, GroupOf(allocation), small_bytes);
       }
     }
-    for (const PeakBuffer& peak : simulation_.peak_buffers) AddObject(peak.buffer, peak.named_by, "Temporary", small_bytes);
+    for (const uint32_t buffer : simulation_.peak_buffers) AddObject(buffer, "Temporary", small_bytes);
     if (small_bytes > 0) objects_.push_back({.size_bytes = small_bytes});
   }
 
@@ -166,11 +165,11 @@ class ViewerWriter {
       return;
     }
     const ProgramBuffer& buffer = program_.buffers[object.buffer];
-    const ProgramInstruction* instruction = InstructionOf(object.named_by);
-    const std::string name = NameWithIndex(object.named_by);
+    const ProgramInstruction* instruction = InstructionOf(object.buffer);
+    const std::string name = NameWithIndex(object.buffer);
     const std::string_view op = instruction == nullptr ? std::string_view{} : Text(instruction->op_name);
-    const std::string_view shape = Text(program_.buffers[object.named_by].shape);
-    json_.Field("label", std::string_view(fmt::format("{}: {} # {}", name, shape, op)));
+    const std::string_view shape = Text(buffer.shape);
+    json_.Field("label", std::string_view(fmt::format("{}: {} # {}", HloName(object.buffer), shape, op)));
     NonZeroInt("logicalBufferId", buffer.id);
     NonZero("logicalBufferSizeMib", Mib(buffer.size_bytes));
     NonZero("unpaddedShapeMib", Mib(buffer.unpadded_bytes));
@@ -190,7 +189,8 @@ class ViewerWriter {
     if (objects_.empty()) return;
     std::vector<size_t> by_size(objects_.size());
     for (size_t i = 0; i < by_size.size(); ++i) by_size[i] = i;
-    std::stable_sort(by_size.begin(), by_size.end(), [&](size_t a, size_t b) { return objects_[a].size_bytes > objects_[b].size_bytes; });
+    // Not stable, as in XProf: with the same standard library the order of equal sizes is its order.
+    std::sort(by_size.begin(), by_size.end(), [&](size_t a, size_t b) { return objects_[a].size_bytes > objects_[b].size_bytes; });
     std::vector<size_t> rank(objects_.size());
     for (size_t i = 0; i < by_size.size(); ++i) rank[by_size[i]] = i;
     json_.Key("maxHeap");
@@ -214,10 +214,11 @@ class ViewerWriter {
   void WriteTotals() {
     uint64_t parameters = 0, non_reusable = 0, live_out = 0, total = 0;
     for (const ProgramAllocation& allocation : program_.allocations) {
+      if (allocation.space != space_) continue;
       if (allocation.is_entry_parameter) parameters += allocation.size_bytes;
       if (allocation.is_thread_local || allocation.is_tuple) non_reusable += allocation.size_bytes;
       if (allocation.may_live_out) live_out += allocation.size_bytes;
-      if (allocation.space == space_) total += allocation.size_bytes;
+      if (!allocation.is_thread_local) total += allocation.size_bytes;
     }
     NonZero("entryComputationParametersMib", Mib(parameters));
     NonZero("nonReusableMib", Mib(non_reusable));
@@ -283,7 +284,7 @@ class ViewerWriter {
     json_.Key("indefiniteLifetimes");
     json_.StartArray();
     for (const ProgramAllocation& allocation : program_.allocations) {
-      if (allocation.is_indefinite()) WriteLifetime(allocation);
+      if (allocation.space == space_ && allocation.is_indefinite()) WriteLifetime(allocation);
     }
     json_.EndArray();
   }
@@ -306,7 +307,7 @@ class ViewerWriter {
         simulated = &allocation;
       }
     }
-    if (simulated != nullptr && !simulated->is_indefinite()) {
+    if (simulated != nullptr && simulated->is_temporary()) {
       for (const ProgramAssignment& assigned : simulated->assigned) places[assigned.buffer] = &assigned;
       json_.StartObject();
       json_.Field("logicalBufferId", -1);
@@ -323,7 +324,7 @@ class ViewerWriter {
         const auto number = numbers.find(span.buffer);
         WriteBlock(span, *place->second, XProfBlockColor(number == numbers.end() ? drawn_count : number->second));
         const double height = static_cast<double>(place->second->size_bytes) * kDrawingPoints / static_cast<double>(simulated->size_bytes);
-        const double width = (span.end - span.begin) * kDrawingPoints / event_count;
+        const double width = (span.xprof_end - span.begin) * kDrawingPoints / event_count;
         if (height >= 1 && width >= 1) ++drawn_count;
       }
     }
@@ -339,7 +340,7 @@ class ViewerWriter {
     NonZeroInt("offset", static_cast<int64_t>(place.offset_bytes));
     NonZeroInt("size", static_cast<int64_t>(place.size_bytes));
     NonZeroInt("startStep", span.begin);
-    NonZeroInt("endStep", span.end);
+    NonZeroInt("endStep", span.xprof_end);
     if (instruction != nullptr) NonZero("tfOpName", Text(instruction->op_name));
     json_.Field("category", "Temporary");
     if (instruction != nullptr) WriteSource(*instruction);
