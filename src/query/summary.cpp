@@ -204,6 +204,11 @@ Result<SummaryAnswer> Summarize(const Store& store, const SummaryOptions& option
     MEMSTRATA_ASSIGN_OR_RETURN(HeapSummary summary, SummarizeHeap(store, heap, options, xprof));
     answer.heaps.push_back(std::move(summary));
   }
+  std::vector<HeapPeak> peaks;
+  for (const HeapSummary& summary : answer.heaps) {
+    if (summary.profile) peaks.push_back({summary.heap, summary.profile->used_bytes, summary.profile->utilization});
+  }
+  answer.hosts = SummarizeHosts(peaks);
   if (answer.heaps.empty() && !options.heap.empty()) {
     return Fail(ErrorCode::kInvalidArgument, known.empty() ? fmt::format("There is no heap \"{}\": the file holds none.", options.heap)
                                                            : fmt::format("There is no heap \"{}\"; the file holds: {}.", options.heap, known));

@@ -10,6 +10,7 @@
 #include "analysis/idle/idle.h"
 #include "base/result.h"
 #include "index/curve.h"
+#include "query/host_summary.h"
 #include "query/profile_summary.h"
 
 namespace memstrata {
@@ -72,6 +73,7 @@ struct SummaryAnswer {
   const Store* store = nullptr;
   SummaryOptions options;
   std::vector<HeapSummary> heaps;
+  std::vector<HostSummary> hosts;  // when the heaps are of several hosts, the worst first
 };
 
 /// errors: kNotFound (no such heap; the message lists them), kInvalidArgument (unreadable `at`)

@@ -106,7 +106,7 @@ LowerBoundReason WhyLowerBound(const HeapFigures& figures, bool truncated) {
 
 Heap MakeHeap(const MemoryId& id, std::string_view name, const HeapContext& context, const HeapFigures& figures) {
   Heap heap;
-  heap.id = context.id_prefix + std::string(name);
+  heap.id = name;
   heap.allocator = AllocatorOf(name, id.is_device_number);
   heap.host = context.host;
   heap.kind = IsHostMemory(name) ? HeapKind::kHost : HeapKind::kDevice;

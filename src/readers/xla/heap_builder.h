@@ -13,7 +13,6 @@
 namespace memstrata::xla {
 
 struct HeapContext {
-  std::string id_prefix;      // "HOST/" in a session of several hosts
   std::string host;
   int64_t unix_begin_ns = 0;  // profiler time zero; 0 = not known
   bool truncated = false;

@@ -8,7 +8,10 @@ namespace {
 constexpr std::string_view kSuffixes[] = {".hlo_proto.pb", ".hlo.pb"};
 constexpr uint64_t kLargestFileBytes = uint64_t{2} << 30;  // protobuf's own limit
 
-Match Probe(const ProbeInput& input) { return LooksLikeHloProto(input.head) ? Match::kCertain : Match::kNo; }
+Match Probe(const ProbeInput& input) {
+  if (LooksLikeHloProto(input.head)) return Match::kCertain;
+  return input.file.ends_with(kSuffixes[0]) || input.file.ends_with(kSuffixes[1]) ? Match::kMaybe : Match::kNo;
+}
 
 Status Read(Input& input, StoreBuilder& builder, const ReadContext& context) {
   MEMSTRATA_ASSIGN_OR_RETURN(const std::string bytes, ReadAll(*input.bytes, std::min(kLargestFileBytes, context.limits.memory_bytes)));

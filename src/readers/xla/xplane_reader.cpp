@@ -35,9 +35,9 @@ Match Probe(const ProbeInput& input) {
       if (plane.field() == 2 && plane.is_message()) return LooksLikePlaneName(plane.payload()) ? Match::kCertain : Match::kNo;
       if (plane.field() == 0 || plane.field() > 6) return Match::kNo;
     }
-    return Match::kNo;
+    break;
   }
-  return Match::kNo;
+  return HostOfFile(input.file).empty() ? Match::kNo : Match::kMaybe;  // damaged, but named like one
 }
 
 std::string_view BaseName(std::string_view file) {
@@ -92,7 +92,7 @@ class XPlaneReading {
     Source& row = builder_.store().sources[builder_.current_source()];
     row.truncated = space_.truncated || decoder_.counts().cut_off;
     builder_.store().xplane.sources.push_back(std::move(source_));
-    return BuildHeaps(std::move(events_), {.id_prefix = "", .host = std::move(host), .unix_begin_ns = clock_.unix_begin_ns, .truncated = row.truncated},
+    return BuildHeaps(std::move(events_), {.host = std::move(host), .unix_begin_ns = clock_.unix_begin_ns, .truncated = row.truncated},
                       builder_);
   }
 

@@ -60,4 +60,20 @@ void WriteProfileHolders(JsonWriter& json, const ProfileSummary& profile, uint64
   }
 }
 
+void WriteHosts(JsonWriter& json, const std::vector<HostSummary>& hosts) {
+  if (hosts.empty()) return;
+  json.Key("hosts");
+  json.StartArray();
+  for (const HostSummary& host : hosts) {
+    json.StartObject();
+    json.Field("host", std::string_view(host.host));
+    json.Field("heap_count", host.heap_count);
+    json.Field("worst_heap", std::string_view(host.worst_heap));
+    json.Field("peak_used_bytes", host.peak_used_bytes);
+    json.Field("utilization", host.utilization);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
 }  // namespace memstrata

@@ -3,6 +3,7 @@
 #include "analysis/frames/useful_frame.h"
 #include "report/json/common_json.h"
 #include "report/json/profile_json.h"
+#include "report/json/program_json.h"
 
 namespace memstrata {
 namespace {
@@ -142,6 +143,8 @@ Status WriteSummaryJson(const SummaryAnswer& answer, ByteSink& sink) {
   json.StartArray();
   for (const HeapSummary& summary : answer.heaps) WriteHeap(json, *answer.store, summary);
   json.EndArray();
+  if (!answer.store->programs.empty()) WritePrograms(json, *answer.store, answer.options.top_count);
+  WriteHosts(json, answer.hosts);
   WriteMissing(json, *answer.store);
   WriteDiagnostics(json, *answer.store);
   json.EndObject();

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "report/text/curve_chart.h"
 #include "report/text/profile_text.h"
+#include "report/text/program_text.h"
 
 namespace memstrata {
 namespace {
@@ -22,8 +23,10 @@ class SummaryText {
 
   std::string Write() {
     for (const Source& source : store_.sources) WriteSource(source);
-    if (answer_.heaps.empty()) out_ += "\nNo device memory was in use when this file was written.\n";
+    if (answer_.heaps.empty() && store_.programs.empty() && store_.missing.empty()) out_ += "\nNo device memory was in use when this file was written.\n";
+    WriteHosts();
     for (const HeapSummary& heap : answer_.heaps) WriteHeap(heap);
+    out_ += ProgramsText(store_, style_, width_, answer_.options.top_count);
     WriteNotes();
     return std::move(out_);
   }
@@ -35,6 +38,18 @@ class SummaryText {
     if (source.size_bytes > 0) line += style_.Dim(fmt::format(", {}", FormatBytes(source.size_bytes)));
     if (source.truncated) line += style_.Warn("  truncated: only a part could be read");
     out_ += line + "\n";
+  }
+
+  void WriteHosts() {
+    if (answer_.hosts.empty()) return;
+    const HostSummary& worst = answer_.hosts.front();
+    const HostSummary& best = answer_.hosts.back();
+    out_ += "\n" + style_.Bold(fmt::format("{} hosts, the highest peak first", answer_.hosts.size()));
+    out_ += style_.Dim(fmt::format("  {} apart", FormatBytes(worst.peak_used_bytes - best.peak_used_bytes))) + "\n";
+    for (const HostSummary& host : answer_.hosts) {
+      out_ += fmt::format("  {}  {}  {}\n", PadLeft(FormatBytes(host.peak_used_bytes), 9), PadLeft(host.utilization ? FormatPercent(*host.utilization) : "", 7),
+                          Shorten(host.worst_heap, width_ - 24));
+    }
   }
 
   void Line(std::string_view label, std::string_view text) { out_ += fmt::format("  {}{}\n", PadRight(label, kLabelWidth), text); }
