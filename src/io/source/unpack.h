@@ -9,8 +9,8 @@
 
 namespace memstrata {
 
-/// Guards against expansion bombs: one layer may unpack to 64 MiB, or to 400 times the packed data read so far. (Deflate
-/// ends at 1,032 times, reached by nothing but runs of one byte; real snapshots lie below 100.)
+/// Guards against expansion bombs: one layer may unpack to 64 MiB, or to 400 times the packed data read so far.
+/// (Deflate ends at 1,032 times, reached by nothing but runs of one byte; real snapshots lie below 100.)
 class ExpansionGuard {
  public:
   /// Counts one step; kLimitExceeded when the ratio is beyond belief.

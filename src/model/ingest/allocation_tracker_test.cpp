@@ -47,7 +47,7 @@ class Trace {
     heap.events = {0, static_cast<uint32_t>(builder_.store().events.size())};
     heap.blocks = {0, static_cast<uint32_t>(builder_.store().blocks.size())};
     const BlockRounding rounding;
-    AllocationTracker tracker(builder_, heap, rounding);
+    AllocationTracker tracker(builder_, heap, &rounding);
     const Result<PairingResult> result = tracker.Run(&final_);
     EXPECT_TRUE(result.has_value());
     pairing = result.value_or(PairingResult{});
