@@ -142,13 +142,7 @@ std::string ShortFunctionName(std::string_view function) {
     if ((c == '>' || c == ')') && depth > 0) --depth;
   }
   if (flat.empty()) flat = function;
-<<<<<<< HEAD
   flat.erase(0, flat.find_first_not_of(": "));  // of an anonymous namespace
-=======
-  // What was in brackets leaves empty parts behind: "at::(anonymous namespace)::f" has become "at::::f".
-  for (size_t at = flat.find("::::"); at != std::string::npos; at = flat.find("::::")) flat.erase(at, 2);
-  if (flat.size() > 2 && flat.starts_with("::")) flat.erase(0, 2);
->>>>>>> dad220b (The page's engine: index structures, questions and frames, loopback server, open and report)
   for (const std::string_view prefix :
        {"torch::autograd::generated::", "torch::autograd::", "at::native::", "at::_ops::", "at::", "c10::"}) {
     const size_t at = flat.find(prefix);
