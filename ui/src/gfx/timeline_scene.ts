@@ -1,0 +1,176 @@
+/** The whole picture of a timeline, from its parts; the same for the screen, PNG and SVG. */
+import type { Theme } from "../base/palette.ts";
+import { plural } from "../base/text.ts";
+import { formatBytes } from "../base/units.ts";
+import type { Axis } from "../data/tile_request.ts";
+import type { ExplainHeap } from "../data/types.ts";
+import type { Grouping } from "../state/url.ts";
+import { drawBandLabels } from "./band_labels.ts";
+import type { CurveModel } from "./curve_model.ts";
+import { drawByteAxis, drawGrid, drawHorizontalAxis } from "./draw_axes.ts";
+import { drawBlock, drawCapacity, drawGauge, drawIdle, drawLive, drawOoms, drawReserved } from "./draw_curves.ts";
+import { drawSpanRows, drawStepLines, type SpanRows, spanRowsHeight } from "./draw_spans.ts";
+import { drawStack, groupFills, type StackStyle } from "./draw_stack.ts";
+import { drawLabels, type Label, laneRowHeight, laneRows, placeLabels } from "./label_lane.ts";
+import { drawLens, isSpike, lensPlace } from "./lens.ts";
+import { chooseMarks } from "./mark_labels.ts";
+import { type PlotFrame, xAt, yAt } from "./plot_frame.ts";
+import type { Renderer } from "./renderer.ts";
+import type { StackModel } from "./stack_model.ts";
+import { visibleColumns } from "./step_path.ts";
+
+export interface TimelineScene {
+  theme: Theme;
+  axis: Axis;
+  begin: number;
+  end: number;
+  stack: StackModel | null;
+  curve: CurveModel | null;
+  explain: ExplainHeap | null;
+  grouping: Grouping;
+  grouped: boolean;
+  pinnedRow: number | null;
+  capacityBytes: number | null;
+  capacityScale: boolean;
+  peakSeq: number | null;
+  showLabels: boolean;
+  showGauge: boolean;
+  /** Tile of the few events round the peak. */
+  lens: StackModel | null;
+}
+
+export const gutterLeft = 68;
+export const gutterRight = 44;
+const axisHeight = 26;
+
+/** The plot inside a picture of this size. */
+export function timelineFrame(scene: TimelineScene, width: number, height: number): PlotFrame {
+  const rows = (scene.explain?.steps.length ?? 0) + (scene.explain?.phases.length ?? 0) > 0 ? spanRowsHeight + 6 : 4;
+  const lane = scene.showLabels && labelsOf(scene).length > 0 && height > 420 ? laneRows * laneRowHeight + 6 : 14;
+  const top = rows + lane;
+  const right = scene.showGauge ? gutterRight : 12;
+  const frame: PlotFrame = {
+    left: gutterLeft,
+    top,
+    width: Math.max(40, width - gutterLeft - right),
+    height: Math.max(40, height - top - axisHeight),
+    begin: scene.begin,
+    end: scene.end,
+    topBytes: 1,
+  };
+  return { ...frame, topBytes: topBytes(scene, frame) };
+}
+
+function topBytes(scene: TimelineScene, frame: PlotFrame): number {
+  if (!scene.curve) return Math.max(1, scene.capacityScale ? (scene.capacityBytes ?? 1) : 1);
+  const visible = visibleColumns(scene.curve.columns, frame);
+  const highest = scene.curve.highest(visible.begin, visible.end);
+  const top = scene.capacityScale ? Math.max(highest, scene.capacityBytes ?? 0) : highest;
+  return Math.max(1, top * 1.05);
+}
+
+function labelsOf(scene: TimelineScene): ReturnType<typeof chooseMarks> {
+  return scene.explain && scene.curve ? chooseMarks(scene.explain) : [];
+}
+
+export function spanRowsOf(scene: TimelineScene): SpanRows {
+  const columns = scene.curve?.columns;
+  return {
+    steps: scene.explain?.steps ?? [],
+    phases: scene.explain?.phases ?? [],
+    position: (seq) => (scene.axis === "seq" || !columns ? seq : columns.position(seq)),
+  };
+}
+
+export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFrame {
+  const { theme, stack, curve } = scene;
+  const frame = timelineFrame(scene, renderer.width, renderer.height);
+  const rows = spanRowsOf(scene);
+  const style: StackStyle = { theme, grouping: scene.grouping, grouped: scene.grouped, pinnedRow: scene.pinnedRow };
+  renderer.rect(0, 0, renderer.width, renderer.height, theme.surface);
+  drawGrid(renderer, frame, theme);
+  renderer.clip(frame.left, frame.top, frame.width, frame.height, () => {
+    if (curve?.hasReserved) drawIdle(renderer, curve, frame, theme);
+    if (stack) drawStack(renderer, stack, frame, style);
+    if (curve) drawLive(renderer, curve, frame, theme);
+    if (curve) drawBlock(renderer, curve, frame, theme);
+    if (curve?.hasReserved) drawReserved(renderer, curve, frame, theme);
+    if (scene.capacityBytes !== null) drawCapacity(renderer, scene.capacityBytes, frame, theme);
+    if (stack && scene.grouped) drawBandLabels(renderer, stack, frame, groupFills(stack, theme, scene.grouping));
+    if (curve) drawOoms(renderer, curve, frame, theme);
+  });
+  drawSpanRows(renderer, frame, rows, 0, theme);
+  drawStepLines(renderer, frame, rows, theme);
+  const wanted = scene.peakSeq !== null && scene.lens && curve && scene.axis === "seq" && isSpike(scene.lens);
+  const lens = wanted ? lensPlace(curve, frame, scene.peakSeq!) : null;
+  if (lens && scene.lens) drawLens(renderer, scene.lens, lens, frame, scene.peakSeq!, { ...style, pinnedRow: null });
+  if (scene.showLabels) drawLabelLane(renderer, scene, frame, rows);
+  else if (!lens) drawPeak(renderer, scene, frame, rows);
+  drawByteAxis(renderer, frame, theme);
+  drawHorizontalAxis(renderer, frame, scene.axis, theme);
+  if (scene.showGauge && scene.capacityBytes !== null) drawGaugeOf(renderer, scene, frame);
+  return frame;
+}
+
+function drawLabelLane(renderer: Renderer, scene: TimelineScene, frame: PlotFrame, rows: SpanRows): void {
+  const { curve, theme } = scene;
+  if (!curve) return;
+  const labels: Label[] = [];
+  const add = (seq: number, title: string, detail: string, priority: number, mark: number) => {
+    const x = xAt(frame, rows.position(seq));
+    if (x < frame.left || x > frame.left + frame.width) return;
+    const width = Math.max(renderer.measure(title, { bold: true }), renderer.measure(detail, {}));
+    const column = curve.columns.columnOfSeq(seq);
+    labels.push({ x, y: yAt(frame, curve.liveMax[column]!), title, detail, priority, width, mark });
+  };
+  for (const label of labelsOf(scene)) add(label.seq, label.title, label.detail, label.priority, label.mark);
+  if (scene.peakSeq !== null) {
+    const peak = curve.liveMax[curve.columns.columnOfSeq(scene.peakSeq)]!;
+    const next = scene.explain?.next_peak[0];
+    const detail = next
+      ? `without ${next.remove}: ${formatBytes(next.new_peak_bytes)}`
+      : "highest live memory of the run";
+    add(scene.peakSeq, `Peak ${formatBytes(peak)}`, detail, 10, -1);
+  }
+  const laneTop = frame.top - laneRows * laneRowHeight - 4;
+  const { placed, dropped } = placeLabels(labels, laneRows, frame.left + frame.width + gutterRight - 4);
+  drawLabels(renderer, placed, laneTop, theme);
+  if (dropped > 0) {
+    const lines = [`${dropped} more`, `${plural(dropped, "label")}:`, "zoom in"];
+    for (const [index, line] of lines.entries())
+      renderer.text(line, frame.left - 8, laneTop + 8 + 15 * index, { fill: theme.ink3, align: "right" });
+  }
+}
+
+function drawPeak(renderer: Renderer, scene: TimelineScene, frame: PlotFrame, rows: SpanRows): void {
+  const { curve, peakSeq, theme } = scene;
+  if (!curve || peakSeq === null) return;
+  const x = xAt(frame, rows.position(peakSeq));
+  if (x < frame.left || x > frame.left + frame.width) return;
+  const bytes = curve.liveMax[curve.columns.columnOfSeq(peakSeq)]!;
+  const y = yAt(frame, bytes);
+  const text = `peak ${formatBytes(bytes)}`;
+  const left = x + 10 + renderer.measure(text, { bold: true }) > frame.left + frame.width;
+  renderer.circle(x, y, 2.8, theme.surface, { stroke: theme.ink, width: 1 });
+  renderer.text(text, left ? x - 8 : x + 8, y, {
+    fill: theme.ink,
+    bold: true,
+    halo: theme.surface,
+    align: left ? "right" : "left",
+  });
+}
+
+function drawGaugeOf(renderer: Renderer, scene: TimelineScene, frame: PlotFrame): void {
+  const { curve, capacityBytes, theme } = scene;
+  if (!curve || capacityBytes === null) return;
+  const visible = visibleColumns(curve.columns, frame);
+  let live = 0;
+  let reserved: number | null = null;
+  for (let column = visible.begin; column < visible.end; column += 1) {
+    live = Math.max(live, curve.liveMax[column]!);
+    if (!Number.isNaN(curve.reservedMax[column]!)) reserved = Math.max(reserved ?? 0, curve.reservedMax[column]!);
+  }
+  drawGauge(renderer, frame, theme, capacityBytes, live, reserved);
+  const text = `capacity ${formatBytes(capacityBytes)}`;
+  renderer.text(text, renderer.width - 2, frame.top - 8, { fill: theme.ink2, align: "right", halo: theme.surface });
+}

@@ -1,0 +1,250 @@
+/** Overview: the first thing seen. What this is, who holds the peak, what to do, what is missing. */
+import { categoryFill, categoryLabel } from "../../base/palette.ts";
+import { formatByteChange, formatBytes, formatCount, formatExactBytes, formatShare } from "../../base/units.ts";
+import type { Cursor, ExplainHeap, Missing, SummaryHeap, SummaryHolder } from "../../data/types.ts";
+import { useApp, useJson } from "../../state/context.ts";
+import { type Column, DataTable, ShareBar } from "../../widgets/data_table.tsx";
+import { FindingList } from "../../widgets/finding_list.tsx";
+import { LoadingNotice } from "../../widgets/notice.tsx";
+import { Swatch } from "../../widgets/swatch.tsx";
+import { TimelinePlot } from "../../widgets/timeline_plot.tsx";
+import { needHeap, type View } from "../view.ts";
+import { CapacityBar } from "./capacity_bar.tsx";
+import { capacityParts, conditions, headline, holderText } from "./model.ts";
+import "./style.css";
+
+const shownFindings = 5;
+
+function Overview() {
+  const app = useApp();
+  const heap = app.heap.value;
+  const summary = app.summaryHeap.value;
+  const explain = app.explainHeap.value;
+  const peak = useJson<Cursor>(
+    "cursor",
+    heap.peak_live_seq === null ? null : { heap: heap.index, seq: heap.peak_live_seq },
+  );
+  const sentence = headline(heap, summary);
+  return (
+    <div class="ms-overview">
+      <header class="ms-overview__head">
+        <h1>{sentence}</h1>
+        <p>{conditions(heap, summary, explain)}</p>
+        {summary && (
+          <CapacityBar
+            parts={capacityParts(heap, summary.holders, peak.value?.reserved_bytes ?? null)}
+            liveBytes={heap.peak_live_bytes}
+            capacityBytes={heap.capacity_bytes}
+          />
+        )}
+      </header>
+      <div class="ms-overview__columns">
+        <div class="ms-overview__left">
+          <section class="ms-overview__plot">
+            <div class="ms-panel__head">
+              <h2>Over time</h2>
+              <button
+                type="button"
+                class="ms-link"
+                onClick={() => {
+                  app.view.value = "timeline";
+                }}
+              >
+                Open timeline
+              </button>
+            </div>
+            <TimelinePlot label={sentence} showLabels={false} showGauge={false} />
+          </section>
+          {summary ? <Holders summary={summary} /> : <LoadingNotice what="Adding up who holds the peak." />}
+        </div>
+        <div class="ms-overview__right">
+          <section>
+            <div class="ms-panel__head">
+              <h2>Findings</h2>
+              <span class="ms-quiet">bytes: what the remedy saves, or what it is about</span>
+            </div>
+            <FindingList limit={shownFindings} />
+          </section>
+          {explain && explain.steps.length > 0 && <Steps explain={explain} />}
+          <NotInThisFile />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Holders({ summary }: { summary: SummaryHeap }) {
+  const app = useApp();
+  const theme = app.themeName.value;
+  const total = summary.peak.used?.bytes ?? summary.peak.live.bytes;
+  const blocks = summary.holders.reduce((sum, holder) => sum + (holder.block_count ?? 0), 0);
+  const largest = summary.holders[0]?.share || 1;
+  const columns: Column<SummaryHolder>[] = [
+    {
+      id: "holder",
+      title: "holder",
+      width: "34%",
+      value: (row) => holderText(row).name,
+      cell: (row) => (
+        <>
+          <Swatch fill={categoryFill(theme, row.category)} /> <strong>{holderText(row).name}</strong>
+        </>
+      ),
+      tip: (row) =>
+        `${categoryLabel(row.category)}\n${row.stack.map((frame) => `${frame.function} ${frame.file}:${frame.line}`).join("\n")}`,
+    },
+    {
+      id: "where",
+      title: "where",
+      value: (row) => holderText(row).where,
+      cell: (row) => <span class="ms-quiet">{holderText(row).where}</span>,
+      tip: (row) => holderText(row).where,
+    },
+    { id: "category", title: "category", width: "112px", value: (row) => categoryLabel(row.category) },
+    {
+      id: "block_count",
+      title: "blocks",
+      width: "64px",
+      number: true,
+      value: (row) => row.block_count,
+      cell: (row) => formatCount(row.block_count),
+    },
+    {
+      id: "bytes",
+      title: "bytes",
+      width: "84px",
+      number: true,
+      value: (row) => row.bytes,
+      cell: (row) => <strong>{formatBytes(row.bytes)}</strong>,
+      tip: (row) => formatExactBytes(row.bytes),
+    },
+    {
+      id: "share",
+      title: "share of the peak",
+      width: "170px",
+      value: (row) => row.share,
+      cell: (row) => (
+        <ShareBar
+          share={row.share / largest}
+          text={formatShare(row.share)}
+          colour={categoryFill(theme, row.category).fill}
+        />
+      ),
+    },
+  ];
+  return (
+    <section class="ms-overview__holders">
+      <div class="ms-panel__head">
+        <h2>Who holds the peak</h2>
+        <span class="ms-quiet">
+          {formatCount(blocks)} blocks, rows add up to {formatBytes(total)} ·{" "}
+          <button
+            type="button"
+            class="ms-link"
+            onClick={() => {
+              app.view.value = "breakdown";
+            }}
+          >
+            Open breakdown
+          </button>
+        </span>
+      </div>
+      <DataTable
+        caption="Who holds the peak"
+        columns={columns}
+        rows={summary.holders}
+        rowKey={(row) => summary.holders.indexOf(row)}
+        total={
+          <tr>
+            <td colSpan={3}>total</td>
+            <td class="ms-table__number">{formatCount(blocks)}</td>
+            <td class="ms-table__number">
+              <strong>{formatBytes(total)}</strong>
+            </td>
+            <td>{formatExactBytes(total)}</td>
+          </tr>
+        }
+      />
+    </section>
+  );
+}
+
+function Steps({ explain }: { explain: ExplainHeap }) {
+  const app = useApp();
+  type Row = ExplainHeap["steps"][number];
+  const before = (row: Row) => {
+    const previous = explain.steps.find((step) => step.index === row.index - 1);
+    return previous ? row.end_live_bytes - previous.end_live_bytes : null;
+  };
+  const columns: Column<Row>[] = [
+    { id: "step", title: "step", width: "64px", value: (row) => row.index },
+    {
+      id: "peak_live_bytes",
+      title: "peak",
+      number: true,
+      value: (row) => row.peak_live_bytes,
+      cell: (row) => <strong>{formatBytes(row.peak_live_bytes)}</strong>,
+    },
+    {
+      id: "end_live_bytes",
+      title: "at its end",
+      number: true,
+      value: (row) => row.end_live_bytes,
+      cell: (row) => formatBytes(row.end_live_bytes),
+    },
+    {
+      id: "kept_bytes",
+      title: "kept since step before",
+      number: true,
+      width: "150px",
+      value: before,
+      cell: (row) => formatByteChange(before(row)),
+    },
+  ];
+  return (
+    <section>
+      <div class="ms-panel__head">
+        <h2>Steps</h2>
+      </div>
+      <DataTable
+        caption="Steps"
+        columns={columns}
+        rows={explain.steps}
+        rowKey={(row) => row.index}
+        maxHeight="240px"
+        onSelect={(row) => {
+          app.showRange({ begin: row.begin_seq, end: row.end_seq });
+          app.view.value = "timeline";
+        }}
+      />
+    </section>
+  );
+}
+
+function NotInThisFile() {
+  const app = useApp();
+  const missing: Missing[] = app.session.value.missing;
+  if (missing.length === 0) return null;
+  return (
+    <section class="ms-overview__missing">
+      <div class="ms-panel__head">
+        <h2>Not in this file</h2>
+      </div>
+      {missing.map((one) => (
+        <p key={one.what}>
+          <strong>{one.what}</strong>: {one.why} {one.how_to_get}
+        </p>
+      ))}
+    </section>
+  );
+}
+
+export const overviewView: View = {
+  id: "overview",
+  title: "Overview",
+  group: "run",
+  icon: "M1.500 2.500h13v4h-13ZM1.500 9.500h6v4h-6ZM10.500 9.500h4v4h-4Z",
+  unmet: needHeap,
+  followsRun: true,
+  component: Overview,
+};

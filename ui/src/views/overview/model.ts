@@ -1,0 +1,113 @@
+/** What the overview says, from the summary and the findings; pure. */
+import { categoryLabel } from "../../base/palette.ts";
+import { pathTail, plural } from "../../base/text.ts";
+import { formatBytes, formatCount, formatShare } from "../../base/units.ts";
+import type { ExplainHeap, Heap, StackFrame, SummaryHeap, SummaryHolder } from "../../data/types.ts";
+
+export interface BarPart {
+  key: string;
+  label: string;
+  bytes: number;
+  kind: "category" | "idle" | "free";
+  /** Null for parts that are not a category. */
+  category: string | null;
+}
+
+/** The parts of the capacity bar at the live peak: who holds it, idle in the cache, not reserved. They add up to the bar. */
+export function capacityParts(
+  heap: Heap,
+  holders: readonly SummaryHolder[],
+  reservedAtPeakBytes: number | null,
+): BarPart[] {
+  const byCategory = new Map<string, number>();
+  for (const holder of holders) byCategory.set(holder.category, (byCategory.get(holder.category) ?? 0) + holder.bytes);
+  const parts: BarPart[] = [...byCategory].map(([key, bytes]) => ({
+    key,
+    label: categoryLabel(key),
+    bytes,
+    kind: "category",
+    category: key,
+  }));
+  const live = parts.reduce((sum, part) => sum + part.bytes, 0);
+  const reserved = Math.max(live, reservedAtPeakBytes ?? live);
+  if (reserved > live)
+    parts.push({ key: "idle", label: "idle in cache", bytes: reserved - live, kind: "idle", category: null });
+  const capacity = heap.capacity_bytes ?? 0;
+  if (capacity > reserved)
+    parts.push({
+      key: "free",
+      label: "not reserved by the allocator",
+      bytes: capacity - reserved,
+      kind: "free",
+      category: null,
+    });
+  return parts;
+}
+
+/** `At its peak this run holds 32.8 GiB of 79.2 GiB. Logits are 42 % of it.` */
+export function headline(heap: Heap, summary: SummaryHeap | null): string {
+  const used = summary?.peak.used;
+  const bytes = used?.bytes ?? heap.peak_live_bytes;
+  const of = heap.capacity_bytes === null ? "" : ` of ${formatBytes(heap.capacity_bytes)}`;
+  const what = used ? `${formatBytes(bytes)}${of} in use, stack and heap together` : `${formatBytes(bytes)}${of}`;
+  const bound = summary?.peak.is_lower_bound ? "at least " : "";
+  const largest = summary ? largestCategory(summary.holders) : null;
+  const share =
+    largest && bytes > 0
+      ? ` ${capital(categoryLabel(largest.category))} ${largest.isPlural ? "are" : "is"} ${formatShare(largest.bytes / bytes)} of it.`
+      : "";
+  return `At its peak this run holds ${bound}${what}.${share}`;
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function largestCategory(
+  holders: readonly SummaryHolder[],
+): { category: string; bytes: number; isPlural: boolean } | null {
+  const byCategory = new Map<string, number>();
+  for (const holder of holders) byCategory.set(holder.category, (byCategory.get(holder.category) ?? 0) + holder.bytes);
+  byCategory.delete("unknown");
+  const largest = [...byCategory].sort((a, b) => b[1] - a[1])[0];
+  if (!largest) return null;
+  return { category: largest[0], bytes: largest[1], isPlural: /s$|logits/.test(categoryLabel(largest[0])) };
+}
+
+/** Second line: how long, where the peak lies, what is only a lower bound. */
+export function conditions(heap: Heap, summary: SummaryHeap | null, explain: ExplainHeap | null): string {
+  const parts = [
+    `${formatCount(heap.event_count)} events, ${formatCount(heap.allocation_count)} allocations on ${heap.id}`,
+  ];
+  const steps = explain?.steps.length ?? 0;
+  if (steps > 0) parts.push(`${formatCount(steps)} ${plural(steps, "step")}`);
+  if (heap.peak_live_seq !== null)
+    parts.push(`Peak at event ${formatCount(heap.peak_live_seq)}${phaseText(explain, heap.peak_live_seq)}`);
+  if (summary?.peak.lower_bound_reason) parts.push(summary.peak.lower_bound_reason.replace(/\.$/, ""));
+  if ((summary?.oom_count ?? 0) > 0) parts.push(`${formatCount(summary!.oom_count)} out of memory`);
+  return `${parts.join(". ")}.`;
+}
+
+function phaseText(explain: ExplainHeap | null, seq: number): string {
+  const phase = explain?.phases.find((one) => one.begin_seq <= seq && seq < one.end_seq);
+  if (!phase) return "";
+  return phase.step === null ? `, ${phase.name}` : `, ${phase.name} of step ${phase.step}`;
+}
+
+export function usefulFrame(stack: readonly StackFrame[]): StackFrame | null {
+  return stack.find((frame) => frame.useful !== false) ?? stack[0] ?? null;
+}
+
+/** Name and place of a holder row. The last row of the summary is the rest. */
+export function holderText(holder: SummaryHolder): { name: string; where: string } {
+  const frame = usefulFrame(holder.stack);
+  if (holder.op) return { name: holder.op, where: [holder.data_type, holder.shape].filter(Boolean).join(" ") };
+  if (!frame)
+    return {
+      name: categoryLabel(holder.category),
+      where: holder.category === "stack" ? "reserved by programs" : "no Python frame",
+    };
+  const caller = holder.stack.slice(holder.stack.indexOf(frame) + 1).find((one) => one.useful !== false);
+  const from = caller ? ` ← ${caller.function}, ${pathTail(caller.file, 1)}:${caller.line}` : "";
+  return { name: frame.function, where: `${pathTail(frame.file)}:${frame.line}${from}` };
+}

@@ -1,0 +1,22 @@
+/** Sentences of the timeline; pure. */
+import { plural } from "../../base/text.ts";
+import { formatBytes, formatCount } from "../../base/units.ts";
+import type { StackModel } from "../../gfx/stack_model.ts";
+import type { AppState } from "../../state/app_state.ts";
+
+export function timelineSentence(app: AppState): string {
+  const heap = app.heap.value;
+  const peak =
+    heap.peak_live_seq === null
+      ? ""
+      : `, with its peak of ${formatBytes(heap.peak_live_bytes)} at event ${formatCount(heap.peak_live_seq)}`;
+  const steps = app.explainHeap.value?.steps.length ?? 0;
+  const inSteps = steps > 0 ? ` in ${formatCount(steps)} ${plural(steps, "step")}` : "";
+  return `Live memory of ${heap.id} over ${formatCount(heap.event_count)} events${inSteps}${peak}.`;
+}
+
+/** What the picture merges; totals never depend on it. */
+export function reductionNote(model: Pick<StackModel, "mergedCount" | "blockCount" | "minBytes">): string {
+  if (model.mergedCount === 0) return `every total exact · ${formatCount(model.blockCount)} blocks in this window`;
+  return `every total exact · blocks under ${formatBytes(model.minBytes)} merged (${formatCount(model.mergedCount)} of ${formatCount(model.blockCount)})`;
+}

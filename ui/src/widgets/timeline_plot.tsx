@@ -1,0 +1,236 @@
+/** The timeline on the screen: picture, pointer, hover and measuring. Keys are handled by the shell, on the same state. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { categoryLabel } from "../base/palette.ts";
+import { formatBytes, formatCount, formatDuration } from "../base/units.ts";
+import type { Allocation } from "../data/types.ts";
+import { bytesAt, type PlotFrame, valueAt, xAt, yAt } from "../gfx/plot_frame.ts";
+import type { Renderer } from "../gfx/renderer.ts";
+import type { Run, StackModel } from "../gfx/stack_model.ts";
+import { columnX } from "../gfx/step_path.ts";
+import { drawTimeline, spanRowsOf, type TimelineScene, timelineFrame } from "../gfx/timeline_scene.ts";
+import { useApp, useJson } from "../state/context.ts";
+import { panWindow, zoomWindow } from "../state/viewport.ts";
+import { Canvas, useSize } from "./picture.tsx";
+import { useTimeline } from "./timeline_data.ts";
+import { Tooltip } from "./tooltip.tsx";
+
+const dragThreshold = 3;
+const wheelZoomPerPixel = 0.0016;
+
+interface Hover {
+  x: number;
+  y: number;
+  run: Run | null;
+  /** Index of the band under the pointer where no single block is drawn. */
+  groupIndex: number | null;
+}
+
+export interface TimelinePlotProps {
+  label: string;
+  showLabels: boolean;
+  showGauge: boolean;
+  onScene?: (scene: TimelineScene) => void;
+}
+
+export function TimelinePlot(props: TimelinePlotProps) {
+  const app = useApp();
+  const [box, size] = useSize<HTMLDivElement>();
+  const { scene, error } = useTimeline({ ...props, window: app.window.value, ...size });
+  const frame = timelineFrame(scene, size.width, size.height);
+  const [hover, setHover] = useState<Hover | null>(null);
+  useEffect(() => props.onScene?.(scene));
+  usePlotPointer(box, frame, scene, setHover);
+  const drawOverlay = (renderer: Renderer) => {
+    drawMeasured(renderer, frame, scene, app.measured.value);
+    drawCursor(renderer, frame, scene, app.cursorSeq.value);
+    if (hover?.run && scene.stack) outlineRun(renderer, scene.stack, hover.run, frame, scene);
+  };
+  return (
+    <div class="ms-plot" ref={box}>
+      <Canvas size={size} draw={(renderer) => drawTimeline(renderer, scene)} label={props.label} />
+      <Canvas size={size} draw={drawOverlay} className="ms-canvas--overlay" />
+      {hover && scene.stack && <HoverTip hover={hover} model={scene.stack} />}
+      {error && (
+        <p class="ms-plot__error" role="alert">
+          {error.message}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function usePlotPointer(
+  box: { current: HTMLDivElement | null },
+  frame: PlotFrame,
+  scene: TimelineScene,
+  setHover: (hover: Hover | null) => void,
+): void {
+  const app = useApp();
+  const latest = useRef({ frame, scene });
+  latest.current = { frame, scene };
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    let drag: { x: number; value: number; begin: number; end: number; measuring: boolean; moved: boolean } | null =
+      null;
+    const place = (event: PointerEvent | WheelEvent | MouseEvent) => {
+      const bounds = element.getBoundingClientRect();
+      return { x: event.clientX - bounds.left, y: event.clientY - bounds.top };
+    };
+    const seqAt = (x: number) => seqAtX(latest.current.frame, latest.current.scene, x);
+    const onWheel = (event: WheelEvent) => {
+      event.preventDefault();
+      const { frame: plot } = latest.current;
+      const perPixel = (plot.end - plot.begin) / plot.width;
+      if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+        app.setWindow(panWindow(app.window.peek(), (event.deltaX || event.deltaY) * perPixel));
+        return;
+      }
+      const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
+      const factor = Math.exp(Math.max(-1, Math.min(1, event.deltaY * lines * wheelZoomPerPixel)));
+      app.setWindow(zoomWindow(app.window.peek(), factor, valueAt(plot, place(event).x)));
+    };
+    const onDown = (event: PointerEvent) => {
+      if (event.button !== 0) return;
+      const { x } = place(event);
+      const window = app.window.peek();
+      drag = { x, value: seqAt(x), ...window, measuring: event.shiftKey, moved: false };
+      element.setPointerCapture(event.pointerId);
+    };
+    const onMove = (event: PointerEvent) => {
+      const at = place(event);
+      if (!drag) return setHover(hoverAt(latest.current.frame, latest.current.scene, at.x, at.y));
+      if (Math.abs(at.x - drag.x) < dragThreshold && !drag.moved) return;
+      drag.moved = true;
+      setHover(null);
+      if (drag.measuring) {
+        const [from, to] = [drag.value, seqAt(at.x)].sort((a, b) => a - b) as [number, number];
+        app.measured.value = to > from ? { begin: from, end: to } : null;
+      } else {
+        const perPixel = (drag.end - drag.begin) / latest.current.frame.width;
+        app.setWindow(panWindow(drag, (drag.x - at.x) * perPixel));
+      }
+    };
+    const onUp = (event: PointerEvent) => {
+      const was = drag;
+      drag = null;
+      if (!was || was.moved) return;
+      const at = place(event);
+      app.setCursor(seqAt(at.x));
+      app.pinnedRow.value = hoverAt(latest.current.frame, latest.current.scene, at.x, at.y)?.run?.allocation ?? null;
+    };
+    const onDouble = (event: MouseEvent) => {
+      const seq = seqAt(place(event).x);
+      const step = app.explainHeap.peek()?.steps.find((one) => one.begin_seq <= seq && seq < one.end_seq);
+      if (step) app.showRange({ begin: step.begin_seq, end: step.end_seq });
+    };
+    const onLeave = () => setHover(null);
+    element.addEventListener("wheel", onWheel, { passive: false });
+    element.addEventListener("pointerdown", onDown);
+    element.addEventListener("pointermove", onMove);
+    element.addEventListener("pointerup", onUp);
+    element.addEventListener("pointerleave", onLeave);
+    element.addEventListener("dblclick", onDouble);
+    return () => {
+      element.removeEventListener("wheel", onWheel);
+      element.removeEventListener("pointerdown", onDown);
+      element.removeEventListener("pointermove", onMove);
+      element.removeEventListener("pointerup", onUp);
+      element.removeEventListener("pointerleave", onLeave);
+      element.removeEventListener("dblclick", onDouble);
+    };
+  }, []);
+}
+
+/** The event under a place on the screen; the tile says which one a column shows. */
+export function seqAtX(frame: PlotFrame, scene: TimelineScene, x: number): number {
+  const value = valueAt(frame, Math.min(frame.left + frame.width, Math.max(frame.left, x)));
+  const columns = scene.curve?.columns;
+  if (!columns) return Math.max(0, Math.floor(value));
+  const column = columns.columnAt(value);
+  // Where a column is a single event or the axis is coarse, the event whose state is drawn is the one that is meant.
+  return columns.atSeq[column]!;
+}
+
+function hoverAt(frame: PlotFrame, scene: TimelineScene, x: number, y: number): Hover | null {
+  const inside = x >= frame.left && x < frame.left + frame.width && y >= frame.top && y < frame.top + frame.height;
+  if (!inside || !scene.stack) return null;
+  const column = scene.stack.columns.columnAt(valueAt(frame, x));
+  const bytes = bytesAt(frame, y);
+  const run = scene.stack.pick(column, bytes);
+  return { x, y, run, groupIndex: run ? null : scene.stack.pickGroup(column, bytes) };
+}
+
+function drawCursor(renderer: Renderer, frame: PlotFrame, scene: TimelineScene, seq: number): void {
+  const x = Math.round(xAt(frame, spanRowsOf(scene).position(seq))) + 0.5;
+  if (x < frame.left || x > frame.left + frame.width) return;
+  renderer.line([x, frame.top, x, frame.top + frame.height], { stroke: scene.theme.ink, width: 1 });
+  renderer.polygon([x - 4, frame.top - 1, x + 4, frame.top - 1, x, frame.top + 5], scene.theme.ink);
+}
+
+function drawMeasured(
+  renderer: Renderer,
+  frame: PlotFrame,
+  scene: TimelineScene,
+  range: { begin: number; end: number } | null,
+): void {
+  if (!range) return;
+  const position = spanRowsOf(scene).position;
+  const left = Math.max(frame.left, xAt(frame, position(range.begin)));
+  const right = Math.min(frame.left + frame.width, xAt(frame, position(range.end)));
+  if (right <= left) return;
+  renderer.rect(left, frame.top, right - left, frame.height, scene.theme.accent, 0.12);
+  renderer.outline(left + 0.5, frame.top + 0.5, right - left - 1, frame.height - 1, {
+    stroke: scene.theme.accent,
+    width: 1,
+  });
+}
+
+function outlineRun(renderer: Renderer, model: StackModel, run: Run, frame: PlotFrame, scene: TimelineScene): void {
+  const rows = run.allocation === null ? [] : model.runsOf(run.allocation);
+  renderer.clip(frame.left, frame.top, frame.width, frame.height, () => {
+    for (const index of rows) {
+      const part = model.run(index);
+      const x = columnX(model.columns, part.columnBegin, frame);
+      const width = Math.max(1, columnX(model.columns, part.columnEnd, frame) - x);
+      const [top, bottom] = [yAt(frame, part.y1Bytes), yAt(frame, part.y0Bytes)];
+      for (const y of [top, bottom]) renderer.line([x, y, x + width, y], { stroke: scene.theme.ink, width: 1.5 });
+    }
+  });
+}
+
+function HoverTip({ hover, model }: { hover: Hover; model: StackModel }) {
+  const app = useApp();
+  const row = hover.run?.allocation ?? null;
+  const fact = useJson<Allocation>("allocation", row === null ? null : { heap: app.heapIndex.value, row });
+  if (!hover.run && hover.groupIndex === null) return null;
+  const group = hover.run
+    ? model.groups.find((one) => one.id === hover.run!.group)
+    : hover.groupIndex === null
+      ? undefined
+      : model.groups[hover.groupIndex];
+  const lines: string[] = [];
+  if (!hover.run)
+    lines.push(`Blocks below ${formatBytes(model.minBytes)} are drawn together here. Zoom in to see them.`);
+  else if (fact.isCurrent && fact.value) lines.push(...allocationLines(fact.value));
+  const size = hover.run ? formatBytes(hover.run.y1Bytes - hover.run.y0Bytes) : "";
+  return (
+    <Tooltip x={hover.x} y={hover.y} title={[size, group?.label].filter(Boolean).join(", ")} lines={lines}>
+      {row !== null && <span class="ms-tooltip__hint">click pins it</span>}
+    </Tooltip>
+  );
+}
+
+function allocationLines(fact: Allocation): string[] {
+  const from = fact.alloc_seq === null ? "before the recording" : `event ${formatCount(fact.alloc_seq)}`;
+  const to = fact.free_seq === null ? "the end" : formatCount(fact.free_seq);
+  const both = fact.alloc_offset_ns !== null && fact.free_offset_ns !== null;
+  const duration = both ? `, ${formatDuration(fact.free_offset_ns! - fact.alloc_offset_ns!)}` : "";
+  const useful = fact.stack.find((frame) => frame.useful !== false) ?? fact.stack[0];
+  const place = [fact.stream === null ? null : `stream ${fact.stream}`, fact.pool ? `${fact.pool} pool` : null];
+  return [
+    `${categoryLabel(fact.category)}${place.some(Boolean) ? `, ${place.filter(Boolean).join(", ")}` : ""}`,
+    `${from} to ${to}${duration}`,
+    useful ? `${useful.function}, ${useful.file.split("/").at(-1)}:${useful.line}` : "no Python frame",
+  ];
+}
