@@ -12,7 +12,7 @@ import { decodeState } from "../state/url.ts";
 import { Loading } from "./loading.tsx";
 import { Shell } from "./shell.tsx";
 import "./style.css";
-import { applyTheme, onSystemChange, resolveTheme, storedChoice } from "./theme.ts";
+import { applyTheme, onSystemChange, resolveTheme, storedChoice } from "../state/theme.ts";
 
 const pollMs = 120;
 const never = new AbortController().signal;

@@ -1,5 +1,5 @@
 /** The timeline on the screen: picture, pointer, hover and measuring. Keys are handled by the shell, on the same state. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { categoryLabel } from "../base/palette.ts";
 import { formatBytes, formatCount, formatDuration } from "../base/units.ts";
 import type { Allocation } from "../data/types.ts";
@@ -9,13 +9,10 @@ import type { Run, StackModel } from "../gfx/stack_model.ts";
 import { columnX } from "../gfx/step_path.ts";
 import { drawTimeline, spanRowsOf, type TimelineScene, timelineFrame } from "../gfx/timeline_scene.ts";
 import { useApp, useJson } from "../state/context.ts";
-import { panWindow, zoomWindow } from "../state/viewport.ts";
+import { usePlotGestures } from "./pan_zoom.ts";
 import { Canvas, useSize } from "./picture.tsx";
 import { useTimeline } from "./timeline_data.ts";
 import { Tooltip } from "./tooltip.tsx";
-
-const dragThreshold = 3;
-const wheelZoomPerPixel = 0.0016;
 
 interface Hover {
   x: number;
@@ -39,7 +36,22 @@ export function TimelinePlot(props: TimelinePlotProps) {
   const frame = timelineFrame(scene, size.width, size.height);
   const [hover, setHover] = useState<Hover | null>(null);
   useEffect(() => props.onScene?.(scene));
-  usePlotPointer(box, frame, scene, setHover);
+  usePlotGestures(box, frame, {
+    onHover: (at) => setHover(at && hoverAt(frame, scene, at.x, at.y)),
+    onClick: (x, y) => {
+      app.setCursor(seqAtX(frame, scene, x));
+      app.pinnedRow.value = hoverAt(frame, scene, x, y)?.run?.allocation ?? null;
+    },
+    onMeasure: (fromX, toX) => {
+      const [begin, end] = [seqAtX(frame, scene, Math.min(fromX, toX)), seqAtX(frame, scene, Math.max(fromX, toX))];
+      app.measured.value = end > begin ? { begin, end } : null;
+    },
+    onDoubleClick: (x) => {
+      const seq = seqAtX(frame, scene, x);
+      const step = scene.explain?.steps.find((one) => one.begin_seq <= seq && seq < one.end_seq);
+      if (step) app.showRange({ begin: step.begin_seq, end: step.end_seq });
+    },
+  });
   const drawOverlay = (renderer: Renderer) => {
     drawMeasured(renderer, frame, scene, app.measured.value);
     drawCursor(renderer, frame, scene, app.cursorSeq.value);
@@ -57,89 +69,6 @@ export function TimelinePlot(props: TimelinePlotProps) {
       )}
     </div>
   );
-}
-
-function usePlotPointer(
-  box: { current: HTMLDivElement | null },
-  frame: PlotFrame,
-  scene: TimelineScene,
-  setHover: (hover: Hover | null) => void,
-): void {
-  const app = useApp();
-  const latest = useRef({ frame, scene });
-  latest.current = { frame, scene };
-  useEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    let drag: { x: number; value: number; begin: number; end: number; measuring: boolean; moved: boolean } | null =
-      null;
-    const place = (event: PointerEvent | WheelEvent | MouseEvent) => {
-      const bounds = element.getBoundingClientRect();
-      return { x: event.clientX - bounds.left, y: event.clientY - bounds.top };
-    };
-    const seqAt = (x: number) => seqAtX(latest.current.frame, latest.current.scene, x);
-    const onWheel = (event: WheelEvent) => {
-      event.preventDefault();
-      const { frame: plot } = latest.current;
-      const perPixel = (plot.end - plot.begin) / plot.width;
-      if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-        app.setWindow(panWindow(app.window.peek(), (event.deltaX || event.deltaY) * perPixel));
-        return;
-      }
-      const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
-      const factor = Math.exp(Math.max(-1, Math.min(1, event.deltaY * lines * wheelZoomPerPixel)));
-      app.setWindow(zoomWindow(app.window.peek(), factor, valueAt(plot, place(event).x)));
-    };
-    const onDown = (event: PointerEvent) => {
-      if (event.button !== 0) return;
-      const { x } = place(event);
-      const window = app.window.peek();
-      drag = { x, value: seqAt(x), ...window, measuring: event.shiftKey, moved: false };
-      element.setPointerCapture(event.pointerId);
-    };
-    const onMove = (event: PointerEvent) => {
-      const at = place(event);
-      if (!drag) return setHover(hoverAt(latest.current.frame, latest.current.scene, at.x, at.y));
-      if (Math.abs(at.x - drag.x) < dragThreshold && !drag.moved) return;
-      drag.moved = true;
-      setHover(null);
-      if (drag.measuring) {
-        const [from, to] = [drag.value, seqAt(at.x)].sort((a, b) => a - b) as [number, number];
-        app.measured.value = to > from ? { begin: from, end: to } : null;
-      } else {
-        const perPixel = (drag.end - drag.begin) / latest.current.frame.width;
-        app.setWindow(panWindow(drag, (drag.x - at.x) * perPixel));
-      }
-    };
-    const onUp = (event: PointerEvent) => {
-      const was = drag;
-      drag = null;
-      if (!was || was.moved) return;
-      const at = place(event);
-      app.setCursor(seqAt(at.x));
-      app.pinnedRow.value = hoverAt(latest.current.frame, latest.current.scene, at.x, at.y)?.run?.allocation ?? null;
-    };
-    const onDouble = (event: MouseEvent) => {
-      const seq = seqAt(place(event).x);
-      const step = app.explainHeap.peek()?.steps.find((one) => one.begin_seq <= seq && seq < one.end_seq);
-      if (step) app.showRange({ begin: step.begin_seq, end: step.end_seq });
-    };
-    const onLeave = () => setHover(null);
-    element.addEventListener("wheel", onWheel, { passive: false });
-    element.addEventListener("pointerdown", onDown);
-    element.addEventListener("pointermove", onMove);
-    element.addEventListener("pointerup", onUp);
-    element.addEventListener("pointerleave", onLeave);
-    element.addEventListener("dblclick", onDouble);
-    return () => {
-      element.removeEventListener("wheel", onWheel);
-      element.removeEventListener("pointerdown", onDown);
-      element.removeEventListener("pointermove", onMove);
-      element.removeEventListener("pointerup", onUp);
-      element.removeEventListener("pointerleave", onLeave);
-      element.removeEventListener("dblclick", onDouble);
-    };
-  }, []);
 }
 
 /** The event under a place on the screen; the tile says which one a column shows. */
