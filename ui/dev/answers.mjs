@@ -728,6 +728,16 @@ const jsonAnswers = {
   summary: () => summary,
   explain: () => explain,
   cursor: (q) => cursor(Number(q.seq)),
+  pick: (q) => {
+    const { of } = groupsFor(q.group);
+    let y = 0;
+    const list = liveAt(Number(q.seq)).sort((a, b) => (q.order === "grouped" ? of(a) - of(b) : 0) || a.row - b.row);
+    const hit = list.find((a) => {
+      y += a.size;
+      return y > Number(q.y_bytes);
+    });
+    return { allocation: hit?.row ?? null };
+  },
   seek: (q) => ({ seq: Math.min(eventCount - 1, Math.floor(Number(q.offset_ns) / nsPerEvent)) }),
   allocation: (q) => allocation(Number(q.row)),
   holders,

@@ -1,6 +1,6 @@
 /**
- * The lane of labels above a plot: up to three rows of text, a thin leader from each down to its ring. Placement is from left to right;
- * a label whose leader would cross the text of an earlier one goes one row deeper. What does not fit is counted, never squeezed in.
+ * The lane of labels above a plot: up to three rows of text, a thin leader from each down to its ring. A text stands right of its leader, or
+ * left of it where the picture ends. No leader crosses a text, no text another; what does not fit is counted, never squeezed in.
  */
 import type { Theme } from "../base/palette.ts";
 import type { Renderer } from "./renderer.ts";
@@ -24,36 +24,68 @@ export interface Label {
 
 export interface PlacedLabel extends Label {
   row: number;
+  side: "right" | "left";
 }
 
-/** Rows for labels that are sorted by x, or null when they do not fit into `rows` rows and the right edge. */
-function assignRows(labels: readonly Label[], rows: number, right: number): PlacedLabel[] | null {
+/** What the text of a label covers in its row, its leader included. */
+function extent(label: Label, side: PlacedLabel["side"]): [from: number, to: number] {
+  const reach = textIndent + label.width;
+  return side === "right" ? [label.x, label.x + reach] : [label.x - reach, label.x];
+}
+
+/** True when two labels do not touch: neither texts of one row nor a leader and the text of a row below its own. */
+function isApart(a: PlacedLabel, b: PlacedLabel): boolean {
+  const [aFrom, aTo] = extent(a, a.side);
+  const [bFrom, bTo] = extent(b, b.side);
+  if (a.row === b.row) return aTo + gap <= bFrom || bTo + gap <= aFrom;
+  const [upper, lowerFrom, lowerTo] = a.row < b.row ? [a, bFrom, bTo] : [b, aFrom, aTo];
+  return upper.x < lowerFrom - 2 || upper.x > lowerTo + gap;
+}
+
+/** A place for each label, from left to right, or null when one has none. */
+function assignPlaces(labels: readonly Label[], rows: number, left: number, right: number): PlacedLabel[] | null {
   const placed: PlacedLabel[] = [];
   for (const label of labels) {
-    if (label.x + textIndent + label.width > right) return null;
-    let row = 0;
-    for (const earlier of placed)
-      if (earlier.x + textIndent + earlier.width + gap > label.x) row = Math.max(row, earlier.row + 1);
-    if (row >= rows) return null;
-    placed.push({ ...label, row });
+    const place = freePlace(label, placed, rows, left, right);
+    if (!place) return null;
+    placed.push(place);
   }
   return placed;
+}
+
+function freePlace(
+  label: Label,
+  placed: readonly PlacedLabel[],
+  rows: number,
+  left: number,
+  right: number,
+): PlacedLabel | null {
+  for (const side of ["right", "left"] as const) {
+    const [from, to] = extent(label, side);
+    if (from < left || to > right) continue;
+    for (let row = 0; row < rows; row += 1) {
+      const place = { ...label, row, side };
+      if (placed.every((other) => isApart(other, place))) return place;
+    }
+  }
+  return null;
 }
 
 /** Keeps labels by falling priority as long as all that are kept have a place. */
 export function placeLabels(
   labels: readonly Label[],
   rows: number,
+  left: number,
   right: number,
 ): { placed: PlacedLabel[]; dropped: number } {
   let placed: PlacedLabel[] = [];
   let kept: Label[] = [];
   for (const label of [...labels].sort((a, b) => b.priority - a.priority || a.x - b.x)) {
     const attempt = [...kept, label].sort((a, b) => a.x - b.x || b.priority - a.priority);
-    const rowsOfAll = assignRows(attempt, rows, right);
-    if (!rowsOfAll) continue;
+    const places = assignPlaces(attempt, rows, left, right);
+    if (!places) continue;
     kept = attempt;
-    placed = rowsOfAll;
+    placed = places;
   }
   return { placed, dropped: labels.length - placed.length };
 }
@@ -66,7 +98,9 @@ export function drawLabels(renderer: Renderer, placed: readonly PlacedLabel[], t
     renderer.line([x, y, x, label.y - 3], { stroke: theme.surface, width: 3, alpha: 0.7 });
     renderer.line([x, y, x, label.y - 3], { stroke: theme.ink, width: 1 });
     renderer.circle(x, label.y, 2.8, theme.surface, { stroke: theme.ink, width: 1 });
-    renderer.text(label.title, x + textIndent, y + 8, { fill: theme.ink, bold: true, halo: theme.surface });
-    renderer.text(label.detail, x + textIndent, y + 23, { fill: theme.ink2, halo: theme.surface });
+    const textX = label.side === "right" ? x + textIndent : x - textIndent;
+    const align = label.side === "right" ? "left" : "right";
+    renderer.text(label.title, textX, y + 8, { fill: theme.ink, bold: true, halo: theme.surface, align });
+    renderer.text(label.detail, textX, y + 23, { fill: theme.ink2, halo: theme.surface, align });
   }
 }

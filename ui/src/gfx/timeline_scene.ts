@@ -133,7 +133,7 @@ function drawLabelLane(renderer: Renderer, scene: TimelineScene, frame: PlotFram
     add(scene.peakSeq, `Peak ${formatBytes(peak)}`, detail, 10, -1);
   }
   const laneTop = frame.top - laneRows * laneRowHeight - 4;
-  const { placed, dropped } = placeLabels(labels, laneRows, frame.left + frame.width + gutterRight - 4);
+  const { placed, dropped } = placeLabels(labels, laneRows, frame.left, frame.left + frame.width);
   drawLabels(renderer, placed, laneTop, theme);
   if (dropped > 0) {
     const lines = [`${dropped} more`, `${plural(dropped, "label")}:`, "zoom in"];
@@ -171,6 +171,6 @@ function drawGaugeOf(renderer: Renderer, scene: TimelineScene, frame: PlotFrame)
     if (!Number.isNaN(curve.reservedMax[column]!)) reserved = Math.max(reserved ?? 0, curve.reservedMax[column]!);
   }
   drawGauge(renderer, frame, theme, capacityBytes, live, reserved);
-  const text = `capacity ${formatBytes(capacityBytes)}`;
-  renderer.text(text, renderer.width - 2, frame.top - 8, { fill: theme.ink2, align: "right", halo: theme.surface });
+  for (const [index, text] of ["capacity", formatBytes(capacityBytes)].entries())
+    renderer.text(text, renderer.width - 2, frame.top - 23 + 15 * index, { fill: theme.ink3, align: "right" });
 }

@@ -8,6 +8,7 @@ import type { Renderer } from "../gfx/renderer.ts";
 import type { Run, StackModel } from "../gfx/stack_model.ts";
 import { columnX } from "../gfx/step_path.ts";
 import { drawTimeline, spanRowsOf, type TimelineScene, timelineFrame } from "../gfx/timeline_scene.ts";
+import type { AppState } from "../state/app_state.ts";
 import { useApp, useJson } from "../state/context.ts";
 import { usePlotGestures } from "./pan_zoom.ts";
 import { Canvas, useSize } from "./picture.tsx";
@@ -39,8 +40,11 @@ export function TimelinePlot(props: TimelinePlotProps) {
   usePlotGestures(box, frame, {
     onHover: (at) => setHover(at && hoverAt(frame, scene, at.x, at.y)),
     onClick: (x, y) => {
-      app.setCursor(seqAtX(frame, scene, x));
-      app.pinnedRow.value = hoverAt(frame, scene, x, y)?.run?.allocation ?? null;
+      const seq = seqAtX(frame, scene, x);
+      app.setCursor(seq);
+      const hit = hoverAt(frame, scene, x, y);
+      app.pinnedRow.value = hit?.run?.allocation ?? null;
+      if (hit && !hit.run && hit.groupIndex !== null) pickMerged(app, seq, bytesAt(frame, y));
     },
     onMeasure: (fromX, toX) => {
       const [begin, end] = [seqAtX(frame, scene, Math.min(fromX, toX)), seqAtX(frame, scene, Math.max(fromX, toX))];
@@ -68,6 +72,26 @@ export function TimelinePlot(props: TimelinePlotProps) {
         </p>
       )}
     </div>
+  );
+}
+
+/** Where the picture merges blocks, the engine knows which one lies at that height. */
+function pickMerged(app: AppState, seq: number, bytes: number): void {
+  const parameters = {
+    heap: app.heapIndex.peek(),
+    seq,
+    y_bytes: Math.floor(bytes),
+    group: app.grouping.peek(),
+    order: app.order.peek(),
+    hide: app.hidden.peek().join(","),
+  };
+  app.client.json("pick", parameters, new AbortController().signal).then(
+    (answer) => {
+      if (app.cursorSeq.peek() === seq) app.pinnedRow.value = (answer as { allocation: number | null }).allocation;
+    },
+    (error: Error) => {
+      app.announcement.value = error.message;
+    },
   );
 }
 
@@ -140,7 +164,9 @@ function HoverTip({ hover, model }: { hover: Hover; model: StackModel }) {
       : model.groups[hover.groupIndex];
   const lines: string[] = [];
   if (!hover.run)
-    lines.push(`Blocks below ${formatBytes(model.minBytes)} are drawn together here. Zoom in to see them.`);
+    lines.push(
+      `Blocks below ${formatBytes(model.minBytes)} are drawn together here. A click picks the one under the pointer.`,
+    );
   else if (fact.isCurrent && fact.value) lines.push(...allocationLines(fact.value));
   const size = hover.run ? formatBytes(hover.run.y1Bytes - hover.run.y0Bytes) : "";
   return (

@@ -154,7 +154,7 @@ function drawStops(renderer: Renderer, scene: TimelineScene, stops: readonly Sto
 
 export const anatomyView: View = {
   id: "anatomy",
-  title: "Anatomy of a step",
+  title: "Anatomy",
   group: "run",
   icon: "M1.500 13.500h13M2 12c3-1 4-8 6-8s2 7 6 8M8 4V1.500",
   unmet: (app) =>

@@ -131,7 +131,7 @@ function drawBox(
   renderer.rect(x, y, inner, rowHeight - 1, isRoot ? theme.sunken : (fill?.fill ?? theme.sunken));
   const noFrame = !isRoot && node.file === "";
   if (noFrame)
-    renderer.hatch(rectPoints(x, y, inner, rowHeight - 1), { colour: theme.surface, pitch: 7, direction: "up" });
+    renderer.hatch(rectPoints(x, y, inner, rowHeight - 1), { colour: "#FFFFFF38", pitch: 7, direction: "up" });
   const ink = isRoot ? theme.ink : (fill?.text ?? theme.ink);
   const name = isRoot ? title : node.name;
   const room = width - 12;

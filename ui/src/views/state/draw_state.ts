@@ -8,6 +8,8 @@ import type { PoolLayout, SegmentBox } from "./layout.ts";
 const titleHeight = 22;
 const rowGap = 6;
 const smallRowHeight = 12;
+/** Below this width a name or a size in every block is noise. */
+const smallestLabel = 72;
 
 export interface StateScene {
   frame: Frame;
@@ -147,7 +149,7 @@ function drawBlockLabel(
   ink: string,
 ): void {
   const room = width - 12;
-  if (height < 18 || room < 30) return;
+  if (height < 18 || room < smallestLabel) return;
   const nameFits = renderer.measure(name, { bold: true }) <= room;
   const bytesFit = renderer.measure(bytes, {}) <= room;
   if (height >= 36 && nameFits && bytesFit) {
