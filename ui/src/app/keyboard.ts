@@ -66,6 +66,8 @@ function release(app: AppState): void {
 
 export function handleKey(event: KeyboardEvent, app: AppState, openHelp: () => void): void {
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  // An open dialog has its own keys.
+  if (document.querySelector("dialog[open]")) return;
   const inControl = event.target instanceof HTMLInputElement;
   if (inControl && event.key.startsWith("Arrow")) return;
   const explain = app.explainHeap.peek();

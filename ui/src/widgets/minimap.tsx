@@ -34,28 +34,30 @@ export function Minimap() {
   };
   useBrush(box, frame, app);
   const { begin, end } = app.window.value;
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = (end - begin) / 4;
+    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+    app.setWindow(panWindow({ begin, end }, event.key === "ArrowLeft" ? -step : step));
+    event.stopPropagation();
+    event.preventDefault();
+  };
   return (
-    <div
-      class="ms-minimap"
-      ref={box}
-      role="slider"
-      tabIndex={0}
-      aria-label="Window on the run"
-      aria-valuemin={0}
-      aria-valuemax={app.rangeEnd.value}
-      aria-valuenow={Math.round(begin)}
-      aria-valuetext={`from ${Math.round(begin)} to ${Math.round(end)} of ${app.rangeEnd.value}`}
-      onKeyDown={(event) => {
-        const step = (end - begin) / 4;
-        if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
-          app.setWindow(panWindow({ begin, end }, event.key === "ArrowLeft" ? -step : step));
-          event.stopPropagation();
-          event.preventDefault();
-        }
-      }}
-    >
-      <Canvas size={size} draw={(renderer) => drawMinimap(renderer, app, frame, curve)} />
-    </div>
+    <section class="ms-minimap" aria-label="The whole run">
+      <div
+        class="ms-minimap__box"
+        ref={box}
+        role="slider"
+        tabIndex={0}
+        aria-label="Window on the run"
+        aria-valuemin={0}
+        aria-valuemax={app.rangeEnd.value}
+        aria-valuenow={Math.round(begin)}
+        aria-valuetext={`from ${Math.round(begin)} to ${Math.round(end)} of ${app.rangeEnd.value}`}
+        onKeyDown={onKeyDown}
+      >
+        <Canvas size={size} draw={(renderer) => drawMinimap(renderer, app, frame, curve)} />
+      </div>
+    </section>
   );
 }
 

@@ -46,6 +46,7 @@ function Findings() {
         </span>
       </div>
       <div class="ms-textview">
+        <h2 class="ms-hidden">All findings</h2>
         <FindingList />
         <NextPeaks />
       </div>
