@@ -5,8 +5,8 @@ function label(x: number, width: number, priority = 1): Label {
   return { x, y: 0, title: "", detail: "", priority, width, mark: 0 };
 }
 
-function textRange({ x, width, side }: PlacedLabel): [number, number] {
-  return side === "right" ? [x + 6, x + 6 + width] : [x - 6 - width, x - 6];
+function textRange({ leaderX, width, side }: PlacedLabel): [number, number] {
+  return side === "right" ? [leaderX + 6, leaderX + 6 + width] : [leaderX - 6 - width, leaderX - 6];
 }
 
 describe("placeLabels", () => {
@@ -14,6 +14,14 @@ describe("placeLabels", () => {
     const { placed, dropped } = placeLabels([label(10, 100), label(40, 100), label(200, 50)], 3, 0, 1000);
     expect(placed.map((one) => one.row)).toEqual([0, 1, 0]);
     expect(dropped).toBe(0);
+  });
+
+  it("lets two labels point at the same place", () => {
+    const { placed } = placeLabels([label(300, 100), label(300, 100)], 3, 0, 1000);
+    expect(placed.map((one) => [one.leaderX, one.row])).toEqual([
+      [300, 0],
+      [305, 1],
+    ]);
   });
 
   it("turns a label to the left at the right edge", () => {
@@ -47,7 +55,8 @@ describe("placeLabels", () => {
         expect(to).toBeLessThanOrEqual(1000);
         for (const b of placed) {
           if (a === b) continue;
-          if (b.row <= a.row) expect(b.x <= from || b.x >= to, `leader at ${b.x} in text ${from} to ${to}`).toBe(true);
+          if (b.row <= a.row)
+            expect(b.leaderX <= from || b.leaderX >= to, `leader at ${b.leaderX} in text ${from} to ${to}`).toBe(true);
           if (b.row === a.row) expect(textRange(b)[1] <= from || textRange(b)[0] >= to).toBe(true);
         }
       }

@@ -9,6 +9,9 @@ export const laneRowHeight = 34;
 export const laneRows = 3;
 const gap = 12;
 const textIndent = 6;
+const leaderGap = 5;
+/** A leader that stands further from its ring than this points at something else. */
+const maxShift = 14;
 
 export interface Label {
   x: number;
@@ -23,30 +26,33 @@ export interface Label {
 }
 
 export interface PlacedLabel extends Label {
+  /** Where the leader stands: beside the one before it when both point at the same place. */
+  leaderX: number;
   row: number;
   side: "right" | "left";
 }
 
 /** What the text of a label covers in its row, its leader included. */
-function extent(label: Label, side: PlacedLabel["side"]): [from: number, to: number] {
-  const reach = textIndent + label.width;
-  return side === "right" ? [label.x, label.x + reach] : [label.x - reach, label.x];
+function extent({ leaderX, width, side }: PlacedLabel): [from: number, to: number] {
+  const reach = textIndent + width;
+  return side === "right" ? [leaderX, leaderX + reach] : [leaderX - reach, leaderX];
 }
 
 /** True when two labels do not touch: neither texts of one row nor a leader and the text of a row below its own. */
 function isApart(a: PlacedLabel, b: PlacedLabel): boolean {
-  const [aFrom, aTo] = extent(a, a.side);
-  const [bFrom, bTo] = extent(b, b.side);
+  const [aFrom, aTo] = extent(a);
+  const [bFrom, bTo] = extent(b);
   if (a.row === b.row) return aTo + gap <= bFrom || bTo + gap <= aFrom;
   const [upper, lowerFrom, lowerTo] = a.row < b.row ? [a, bFrom, bTo] : [b, aFrom, aTo];
-  return upper.x < lowerFrom - 2 || upper.x > lowerTo + gap;
+  return upper.leaderX < lowerFrom - 2 || upper.leaderX > lowerTo + gap;
 }
 
 /** A place for each label, from left to right, or null when one has none. */
 function assignPlaces(labels: readonly Label[], rows: number, left: number, right: number): PlacedLabel[] | null {
   const placed: PlacedLabel[] = [];
   for (const label of labels) {
-    const place = freePlace(label, placed, rows, left, right);
+    const leaderX = Math.max(label.x, (placed.at(-1)?.leaderX ?? Number.NEGATIVE_INFINITY) + leaderGap);
+    const place = leaderX - label.x > maxShift ? null : freePlace(label, leaderX, placed, rows, left, right);
     if (!place) return null;
     placed.push(place);
   }
@@ -55,16 +61,17 @@ function assignPlaces(labels: readonly Label[], rows: number, left: number, righ
 
 function freePlace(
   label: Label,
+  leaderX: number,
   placed: readonly PlacedLabel[],
   rows: number,
   left: number,
   right: number,
 ): PlacedLabel | null {
   for (const side of ["right", "left"] as const) {
-    const [from, to] = extent(label, side);
+    const [from, to] = extent({ ...label, leaderX, row: 0, side });
     if (from < left || to > right) continue;
     for (let row = 0; row < rows; row += 1) {
-      const place = { ...label, row, side };
+      const place: PlacedLabel = { ...label, leaderX, row, side };
       if (placed.every((other) => isApart(other, place))) return place;
     }
   }
@@ -93,11 +100,13 @@ export function placeLabels(
 /** @param top upper edge of the lane */
 export function drawLabels(renderer: Renderer, placed: readonly PlacedLabel[], top: number, theme: Theme): void {
   for (const label of placed) {
-    const x = Math.round(label.x) + 0.5;
+    const x = Math.round(label.leaderX) + 0.5;
+    const ringX = Math.round(label.x) + 0.5;
     const y = top + label.row * laneRowHeight;
-    renderer.line([x, y, x, label.y - 3], { stroke: theme.surface, width: 3, alpha: 0.7 });
-    renderer.line([x, y, x, label.y - 3], { stroke: theme.ink, width: 1 });
-    renderer.circle(x, label.y, 2.8, theme.surface, { stroke: theme.ink, width: 1 });
+    const leader = [x, y, x, label.y - (x === ringX ? 3 : 14), ringX, label.y - 3];
+    renderer.line(leader, { stroke: theme.surface, width: 3, alpha: 0.7 });
+    renderer.line(leader, { stroke: theme.ink, width: 1 });
+    renderer.circle(ringX, label.y, 2.8, theme.surface, { stroke: theme.ink, width: 1 });
     const textX = label.side === "right" ? x + textIndent : x - textIndent;
     const align = label.side === "right" ? "left" : "right";
     renderer.text(label.title, textX, y + 8, { fill: theme.ink, bold: true, halo: theme.surface, align });

@@ -4,7 +4,7 @@ import { plural } from "../../base/text.ts";
 import { formatBytes, formatCount, formatDuration } from "../../base/units.ts";
 import type { RangeSummary } from "../../data/types.ts";
 import { groupFills } from "../../gfx/draw_stack.ts";
-import { drawTimeline, type TimelineScene } from "../../gfx/timeline_scene.ts";
+import type { TimelineScene } from "../../gfx/timeline_scene.ts";
 import { useApp, useJson } from "../../state/context.ts";
 import { type Grouping, groupings } from "../../state/url.ts";
 import { useExport } from "../../widgets/export_scene.ts";
@@ -13,9 +13,8 @@ import { Segmented } from "../../widgets/segmented.tsx";
 import { TimelinePlot } from "../../widgets/timeline_plot.tsx";
 import { needHeap, type View } from "../view.ts";
 import { MarkTable } from "./mark_table.tsx";
-import { reductionNote, timelineSentence } from "./model.ts";
-
-const exportSize = { width: 1600, height: 900 };
+import { reductionNote, shareTexts, timelineSentence } from "./model.ts";
+import { drawShare, shareSize } from "./share.ts";
 
 function Timeline() {
   const app = useApp();
@@ -33,9 +32,9 @@ function Timeline() {
     scene && {
       name: "timeline",
       title: timelineSentence(app),
-      ...exportSize,
+      ...shareSize,
       background: scene.theme.surface,
-      draw: (renderer) => drawTimeline(renderer, { ...scene, ...app.window.peek(), showLabels: true }),
+      draw: (renderer) => drawShare(renderer, { ...scene, ...app.window.peek() }, shareTexts(app)),
     },
   );
   return (

@@ -3,6 +3,7 @@ import { plural } from "../../base/text.ts";
 import { formatBytes, formatCount } from "../../base/units.ts";
 import type { StackModel } from "../../gfx/stack_model.ts";
 import type { AppState } from "../../state/app_state.ts";
+import type { ShareTexts } from "./share.ts";
 
 export function timelineSentence(app: AppState): string {
   const heap = app.heap.value;
@@ -19,4 +20,21 @@ export function timelineSentence(app: AppState): string {
 export function reductionNote(model: Pick<StackModel, "mergedCount" | "blockCount" | "minBytes">): string {
   if (model.mergedCount === 0) return `every total exact · ${formatCount(model.blockCount)} blocks in this window`;
   return `every total exact · blocks under ${formatBytes(model.minBytes)} merged (${formatCount(model.mergedCount)} of ${formatCount(model.blockCount)})`;
+}
+
+/** Texts round the exported picture. */
+export function shareTexts(app: AppState): ShareTexts {
+  const { sources, simulated } = app.session.value;
+  const heap = app.heap.value;
+  const source = sources[heap.source];
+  const capacity = heap.capacity_bytes === null ? "" : `, capacity ${formatBytes(heap.capacity_bytes)}`;
+  const steps = app.explainHeap.value?.steps.length ?? 0;
+  const inSteps = steps > 0 ? `, ${formatCount(steps)} ${plural(steps, "step")}` : "";
+  const finding = app.explain.value?.findings[0];
+  return {
+    title: `Where the memory goes: ${formatBytes(heap.peak_live_bytes)} at the peak`,
+    conditions: `${source?.title ?? ""}, ${heap.id}${inSteps}${capacity}. Live bytes by event${simulated ? ", on a simulated card" : ""}.`,
+    advice: finding ? [finding.text, finding.remedy].filter(Boolean).join(" ") : "",
+    source: `Every number is computed from ${source?.file.split(/[\\/]/).at(-1) ?? "the file"}, ${formatCount(heap.event_count)} events.`,
+  };
 }
