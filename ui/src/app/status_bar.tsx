@@ -23,7 +23,7 @@ export function StatusBar({ showsRun }: { showsRun: boolean }) {
     return () => clearTimeout(timer);
   }, [cursor, seq]);
   const { reduced } = app.client.source;
-  const note = app.reductionNote.value || reduced[0] || "";
+  const note = [app.reductionNote.value, ...reduced].filter(Boolean).join(" · ");
   return (
     <footer class="ms-status">
       {showsRun && (
@@ -40,7 +40,7 @@ export function StatusBar({ showsRun }: { showsRun: boolean }) {
           )}
         </>
       )}
-      <span class="ms-status__note" title={[note, ...reduced].join(" ")}>
+      <span class="ms-status__note" title={note}>
         {note}
       </span>
     </footer>

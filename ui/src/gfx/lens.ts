@@ -23,6 +23,8 @@ export interface LensPlace {
 /** True when the run falls off on both sides of its peak within the lens: else there is nothing to enlarge. */
 export function isSpike(model: StackModel): boolean {
   const last = model.columns.count - 1;
+  // A report may answer with a coarser tile; that would be no lens.
+  if (model.columns.end - model.columns.begin > lensEvents) return false;
   return Math.max(model.totalBytes(0), model.totalBytes(last)) < spikeShare * model.highestBytes(0, last + 1);
 }
 

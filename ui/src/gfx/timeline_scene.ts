@@ -14,7 +14,7 @@ import { drawStack, groupFills, type StackStyle } from "./draw_stack.ts";
 import { drawLabels, type Label, laneRowHeight, laneRows, placeLabels } from "./label_lane.ts";
 import { drawLens, isSpike, lensPlace } from "./lens.ts";
 import { chooseMarks } from "./mark_labels.ts";
-import { type PlotFrame, xAt, yAt } from "./plot_frame.ts";
+import { type PlotFrame, valueAt, xAt, yAt } from "./plot_frame.ts";
 import type { Renderer } from "./renderer.ts";
 import type { StackModel } from "./stack_model.ts";
 import { visibleColumns } from "./step_path.ts";
@@ -42,6 +42,7 @@ export interface TimelineScene {
 export const gutterLeft = 68;
 export const gutterRight = 44;
 const axisHeight = 26;
+const spikeReach = 6;
 
 /** The plot inside a picture of this size. */
 export function timelineFrame(scene: TimelineScene, width: number, height: number): PlotFrame {
@@ -120,8 +121,7 @@ function drawLabelLane(renderer: Renderer, scene: TimelineScene, frame: PlotFram
     const x = xAt(frame, rows.position(seq));
     if (x < frame.left || x > frame.left + frame.width) return;
     const width = Math.max(renderer.measure(title, { bold: true }), renderer.measure(detail, {}));
-    const column = curve.columns.columnOfSeq(seq);
-    labels.push({ x, y: yAt(frame, curve.liveMax[column]!), title, detail, priority, width, mark });
+    labels.push({ x, y: ringY(curve, frame, x), title, detail, priority, width, mark });
   };
   for (const label of labelsOf(scene)) add(label.seq, label.title, label.detail, label.priority, label.mark);
   if (scene.peakSeq !== null) {
@@ -140,6 +140,16 @@ function drawLabelLane(renderer: Renderer, scene: TimelineScene, frame: PlotFram
     for (const [index, line] of lines.entries())
       renderer.text(line, frame.left - 8, laneTop + 8 + 15 * index, { fill: theme.ink3, align: "right" });
   }
+}
+
+/** Height of a ring. Beside a narrow spike it stands on top of it: a leader must not run along the spike and hide it. */
+function ringY(curve: CurveModel, frame: PlotFrame, x: number): number {
+  const at = (place: number) => curve.columns.columnAt(valueAt(frame, place));
+  const [first, last] = [at(x - spikeReach), at(x + spikeReach)];
+  let highest = 0;
+  for (let column = first; column <= last; column += 1) highest = Math.max(highest, curve.liveMax[column]!);
+  const isSpike = highest > Math.max(curve.liveMax[first]!, curve.liveMax[last]!);
+  return yAt(frame, isSpike ? highest : curve.liveMax[at(x)]!);
 }
 
 function drawPeak(renderer: Renderer, scene: TimelineScene, frame: PlotFrame, rows: SpanRows): void {
