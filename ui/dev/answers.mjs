@@ -1,6 +1,7 @@
 // Every question of docs/reference/api.md over the synthetic run; slow and simple.
 import { frame } from "./encode.mjs";
 import { makeRun } from "./run.mjs";
+import * as xla from "./xla.mjs";
 
 const run = makeRun();
 const { allocations, events, steps, phases } = run;
@@ -714,6 +715,35 @@ const session = {
   ],
 };
 
+session.heaps.push(xla.heap);
+session.sources.push({
+  file: "profile.xplane.pb",
+  format: "xplane",
+  title: "XPlane profile",
+  size_bytes: 4567890,
+  truncated: false,
+});
+session.programs.push({
+  index: 0,
+  name: "jit_train_step",
+  source: 1,
+  spaces: [
+    { id: 0, name: "HBM", peak_bytes: 4.91 * 2 ** 30 },
+    { id: 1, name: "VMEM", peak_bytes: 2 ** 24 },
+  ],
+});
+summary.heaps.push(xla.summaryHeap);
+explain.heaps.push({
+  id: "TPU:0",
+  steps: [],
+  phases: [],
+  anatomy: null,
+  bands: [],
+  marks: [],
+  next_peak: [],
+  growth: null,
+});
+
 const jsonAnswers = {
   progress: () => ({
     state: "ready",
@@ -727,7 +757,7 @@ const jsonAnswers = {
   session: () => session,
   summary: () => summary,
   explain: () => explain,
-  cursor: (q) => cursor(Number(q.seq)),
+  cursor: (q) => (q.heap === "1" ? xla.cursor(Number(q.seq)) : cursor(Number(q.seq))),
   pick: (q) => {
     const { of } = groupsFor(q.group);
     let y = 0;
@@ -742,7 +772,24 @@ const jsonAnswers = {
   allocation: (q) => allocation(Number(q.row)),
   holders,
   range,
-  spans: () => ({ total: 0, rows: [] }),
+  spans: (q) => (q.heap === "1" ? { total: xla.runs.length, rows: xla.runs } : { total: 0, rows: [] }),
+  compare: (q) => {
+    const rows = holders({ of: "peak", by: q.by })
+      .rows.slice(0, 8)
+      .map((row, i) => ({
+        stack: row.stack,
+        category: row.category,
+        label: row.label,
+        where: row.where,
+        before_bytes: row.bytes,
+        after_bytes: Math.round(row.bytes * (1 + ((i % 3) - 1) * 0.3)),
+        delta_bytes: Math.round(row.bytes * ((i % 3) - 1) * 0.3),
+      }));
+    return {
+      schema: "memstrata.diff/1",
+      heaps: [{ id: "cuda:0", peak_live_delta_bytes: rows.reduce((t, r) => t + r.delta_bytes, 0), rows }],
+    };
+  },
   search: (q) => {
     const rows = holders({ of: "allocated", begin: 0, end: eventCount, by: "stack", search: q.q }).rows;
     return {
@@ -761,7 +808,7 @@ const jsonAnswers = {
     };
   },
 };
-const frameAnswers = { tile, state, flame };
+const frameAnswers = { tile: (q) => (q.heap === "1" ? xla.tile(q) : tile(q)), state, flame, program: xla.program };
 
 export function answer(question, query) {
   if (frameAnswers[question]) return { frame: frameAnswers[question](query) };

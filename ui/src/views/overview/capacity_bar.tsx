@@ -14,7 +14,8 @@ const barHeight = 40;
 
 interface CapacityBarProps {
   parts: readonly BarPart[];
-  liveBytes: number;
+  /** What the held part is called. */
+  used: "live" | "in use";
   capacityBytes: number | null;
 }
 
@@ -29,7 +30,7 @@ export function CapacityBar(props: CapacityBarProps) {
   );
 }
 
-function drawBar(renderer: Renderer, app: AppState, { parts, liveBytes, capacityBytes }: CapacityBarProps): void {
+function drawBar(renderer: Renderer, app: AppState, { parts, used, capacityBytes }: CapacityBarProps): void {
   const theme = app.theme.value;
   const total = parts.reduce((sum, part) => sum + part.bytes, 0) || 1;
   const width = renderer.width - 2;
@@ -63,9 +64,10 @@ function drawBar(renderer: Renderer, app: AppState, { parts, liveBytes, capacity
     renderer.text(text, x, 10, { fill: theme.ink, bold: true, align: "right" });
     nextLabelX = x;
   };
-  edge(liveBytes, `live ${formatBytes(liveBytes)}`);
+  const heldBytes = parts.filter((part) => part.kind === "category").reduce((sum, part) => sum + part.bytes, 0);
+  edge(heldBytes, `${used} ${formatBytes(heldBytes)}`);
   const idle = parts.find((part) => part.kind === "idle");
-  if (idle) edge(liveBytes + idle.bytes, `reserved ${formatBytes(liveBytes + idle.bytes)}`, [4, 3]);
+  if (idle) edge(heldBytes + idle.bytes, `reserved ${formatBytes(heldBytes + idle.bytes)}`, [4, 3]);
   if (capacityBytes !== null) edge(total, `capacity ${formatBytes(capacityBytes)}`);
   for (const tick of byteTicks(total)) {
     const x = 1 + (tick.value / total) * width;

@@ -6,6 +6,7 @@ import { useApp, useJson } from "../../state/context.ts";
 import { type Column, DataTable, ShareBar } from "../../widgets/data_table.tsx";
 import { FindingList } from "../../widgets/finding_list.tsx";
 import { LoadingNotice } from "../../widgets/notice.tsx";
+import { ProfilePlot } from "../../widgets/profile_plot.tsx";
 import { Swatch } from "../../widgets/swatch.tsx";
 import { TimelinePlot } from "../../widgets/timeline_plot.tsx";
 import { needHeap, type View } from "../view.ts";
@@ -25,6 +26,7 @@ function Overview() {
     heap.peak_live_seq === null ? null : { heap: heap.index, seq: heap.peak_live_seq },
   );
   const sentence = headline(heap, summary);
+  const isProfile = heap.has.includes("stack_reservation");
   return (
     <div class="ms-overview">
       <header class="ms-overview__head">
@@ -32,8 +34,8 @@ function Overview() {
         <p>{conditions(heap, summary, explain)}</p>
         {summary && (
           <CapacityBar
-            parts={capacityParts(heap, summary.holders, peak.value?.reserved_bytes ?? null)}
-            liveBytes={heap.peak_live_bytes}
+            parts={capacityParts(heap, summary, peak.value?.reserved_bytes ?? null)}
+            used={isProfile ? "in use" : "live"}
             capacityBytes={heap.capacity_bytes}
           />
         )}
@@ -47,13 +49,17 @@ function Overview() {
                 type="button"
                 class="ms-link"
                 onClick={() => {
-                  app.view.value = "timeline";
+                  app.view.value = isProfile ? "memory_profile" : "timeline";
                 }}
               >
-                Open timeline
+                {isProfile ? "Open memory profile" : "Open timeline"}
               </button>
             </div>
-            <TimelinePlot label={sentence} showLabels={false} showGauge={false} />
+            {isProfile ? (
+              <ProfilePlot withFree={false} />
+            ) : (
+              <TimelinePlot label={sentence} showLabels={false} showGauge={false} />
+            )}
           </section>
           {summary ? <Holders summary={summary} /> : <LoadingNotice what="Adding up who holds the peak." />}
         </div>

@@ -28,14 +28,23 @@ const holders = [
 ];
 
 describe("capacityParts", () => {
+  const held = { holders, peak: {} } as unknown as SummaryHeap;
+  it("calls what an XLA profile does not use free, not idle", () => {
+    const profile = { holders, peak: { used: { bytes: 30 * GiB } } } as unknown as SummaryHeap;
+    expect(capacityParts(heap, profile, 80 * GiB).at(-1)).toMatchObject({
+      key: "free",
+      label: "free",
+      bytes: 50 * GiB,
+    });
+  });
   it("adds up to the capacity, idle included", () => {
-    const parts = capacityParts(heap, holders, 42 * GiB);
+    const parts = capacityParts(heap, held, 42 * GiB);
     expect(parts.reduce((sum, part) => sum + part.bytes, 0)).toBe(80 * GiB);
     expect(parts.map((part) => part.key)).toEqual(["logits", "parameter", "unknown", "idle", "free"]);
     expect(parts.find((part) => part.key === "logits")?.bytes).toBe(18 * GiB);
   });
   it("shows no free part when the capacity is not known", () => {
-    const parts = capacityParts({ ...heap, capacity_bytes: null }, holders, null);
+    const parts = capacityParts({ ...heap, capacity_bytes: null }, held, null);
     expect(parts.every((part) => part.kind === "category")).toBe(true);
   });
 });

@@ -13,14 +13,18 @@ export interface BarPart {
   category: string | null;
 }
 
-/** The parts of the capacity bar at the live peak: who holds it, idle in the cache, not reserved. They add up to the bar. */
+/**
+ * The parts of the capacity bar at the peak: who holds it, idle in the cache, not reserved. They add up to the bar.
+ * In an XLA profile all that is not in use is free; nothing is idle in a cache.
+ */
 export function capacityParts(
   heap: Heap,
-  holders: readonly SummaryHolder[],
+  summary: Pick<SummaryHeap, "holders" | "peak">,
   reservedAtPeakBytes: number | null,
 ): BarPart[] {
   const byCategory = new Map<string, number>();
-  for (const holder of holders) byCategory.set(holder.category, (byCategory.get(holder.category) ?? 0) + holder.bytes);
+  for (const holder of summary.holders)
+    byCategory.set(holder.category, (byCategory.get(holder.category) ?? 0) + holder.bytes);
   const parts: BarPart[] = [...byCategory].map(([key, bytes]) => ({
     key,
     label: categoryLabel(key),
@@ -28,19 +32,14 @@ export function capacityParts(
     kind: "category",
     category: key,
   }));
-  const live = parts.reduce((sum, part) => sum + part.bytes, 0);
-  const reserved = Math.max(live, reservedAtPeakBytes ?? live);
-  if (reserved > live)
-    parts.push({ key: "idle", label: "idle in cache", bytes: reserved - live, kind: "idle", category: null });
-  const capacity = heap.capacity_bytes ?? 0;
-  if (capacity > reserved)
-    parts.push({
-      key: "free",
-      label: "not reserved by the allocator",
-      bytes: capacity - reserved,
-      kind: "free",
-      category: null,
-    });
+  const used = parts.reduce((sum, part) => sum + part.bytes, 0);
+  const isProfile = summary.peak.used !== undefined;
+  const reserved = isProfile ? used : Math.max(used, reservedAtPeakBytes ?? used);
+  if (reserved > used)
+    parts.push({ key: "idle", label: "idle in cache", bytes: reserved - used, kind: "idle", category: null });
+  const free = (heap.capacity_bytes ?? 0) - reserved;
+  const freeLabel = isProfile ? "free" : "not reserved by the allocator";
+  if (free > 0) parts.push({ key: "free", label: freeLabel, bytes: free, kind: "free", category: null });
   return parts;
 }
 
@@ -81,8 +80,8 @@ export function conditions(heap: Heap, summary: SummaryHeap | null, explain: Exp
   ];
   const steps = explain?.steps.length ?? 0;
   if (steps > 0) parts.push(`${formatCount(steps)} ${plural(steps, "step")}`);
-  if (heap.peak_live_seq !== null)
-    parts.push(`Peak at event ${formatCount(heap.peak_live_seq)}${phaseText(explain, heap.peak_live_seq)}`);
+  const peakSeq = summary?.peak.used ? summary.peak.used.seq : heap.peak_live_seq;
+  if (peakSeq !== null) parts.push(`Peak at event ${formatCount(peakSeq)}${phaseText(explain, peakSeq)}`);
   if (summary?.peak.lower_bound_reason) parts.push(summary.peak.lower_bound_reason.replace(/\.$/, ""));
   if ((summary?.oom_count ?? 0) > 0) parts.push(`${formatCount(summary!.oom_count)} out of memory`);
   return `${parts.join(". ")}.`;

@@ -227,7 +227,6 @@ export const programsView: View = {
   title: "Static programs",
   group: "xla",
   icon: "M1.500 13.500h3v-4h3v-3.500h3V2.500h4v11Z",
-  count: (app) => app.session.value.programs.length || null,
   unmet: (app) =>
     app.session.value.programs.length > 0
       ? null

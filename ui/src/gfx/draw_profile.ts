@@ -1,14 +1,14 @@
 /** Draws the XLA memory profile: stack, heap and free in true sizes; fragmentation on an axis of its own under the plot. */
-import type { Theme } from "../../base/palette.ts";
-import { formatBytes, formatShare } from "../../base/units.ts";
-import type { Frame } from "../../data/frame.ts";
-import type { Span } from "../../data/types.ts";
-import { Columns } from "../../gfx/columns.ts";
-import { drawByteAxis, drawGrid, drawHorizontalAxis } from "../../gfx/draw_axes.ts";
-import { drawCapacity } from "../../gfx/draw_curves.ts";
-import { type PlotFrame, xAt, yAt } from "../../gfx/plot_frame.ts";
-import type { Renderer } from "../../gfx/renderer.ts";
-import { areaUnder, stepPaths, visibleColumns } from "../../gfx/step_path.ts";
+import type { Theme } from "../base/palette.ts";
+import { formatBytes, formatShare } from "../base/units.ts";
+import type { Frame } from "../data/frame.ts";
+import type { Span } from "../data/types.ts";
+import { Columns } from "./columns.ts";
+import { drawByteAxis, drawGrid, drawHorizontalAxis } from "./draw_axes.ts";
+import { drawCapacity } from "./draw_curves.ts";
+import { type PlotFrame, xAt, yAt } from "./plot_frame.ts";
+import type { Renderer } from "./renderer.ts";
+import { areaUnder, stepPaths, visibleColumns } from "./step_path.ts";
 
 const programRow = 16;
 const fragmentationHeight = 44;
@@ -58,9 +58,9 @@ export interface ProfileScene {
 export function profileFrame(scene: ProfileScene, width: number, height: number): PlotFrame {
   const top = programRow + 14;
   const frame = {
-    left: 84,
+    left: 104,
     top,
-    width: Math.max(40, width - 84 - 24),
+    width: Math.max(40, width - 104 - 24),
     height: Math.max(40, height - top - fragmentationHeight - 44),
     begin: scene.begin,
     end: scene.end,
