@@ -1,5 +1,4 @@
 /** Names inside the bands: for each group the widest place where its band is high enough for a line of text. */
-import type { Fill } from "../base/palette.ts";
 import { formatBytes } from "../base/units.ts";
 import { type PlotFrame, yAt } from "./plot_frame.ts";
 import type { Renderer } from "./renderer.ts";
@@ -46,7 +45,7 @@ export function widestPlace(
   return best;
 }
 
-export function drawBandLabels(renderer: Renderer, model: StackModel, frame: PlotFrame, fills: readonly Fill[]): void {
+export function drawBandLabels(renderer: Renderer, model: StackModel, frame: PlotFrame, inks: readonly string[]): void {
   const visible = visibleColumns(model.columns, frame);
   const heightBytes = (textHeight / frame.height) * frame.topBytes;
   model.groups.forEach((group, g) => {
@@ -69,8 +68,8 @@ export function drawBandLabels(renderer: Renderer, model: StackModel, frame: Plo
     const shown = both <= room ? both : name;
     const x = left + padding + Math.min((room - shown) / 2, room / 3);
     const y = yAt(frame, (place.lowBytes + place.highBytes) / 2);
-    renderer.text(group.label, x, y, { fill: fills[g]!.text, bold: true });
-    if (shown === both) renderer.text(bytes, x + name + 6, y, { fill: fills[g]!.text });
+    renderer.text(group.label, x, y, { fill: inks[g]!, bold: true });
+    if (shown === both) renderer.text(bytes, x + name + 6, y, { fill: inks[g]! });
   });
 }
 

@@ -97,7 +97,7 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFram
     if (curve) drawBlock(renderer, curve, frame, theme);
     if (curve?.hasReserved) drawReserved(renderer, curve, frame, theme);
     if (scene.capacityBytes !== null) drawCapacity(renderer, scene.capacityBytes, frame, theme);
-    if (stack && scene.grouped) drawBandLabels(renderer, stack, frame, groupFills(stack, theme, scene.grouping));
+    if (stack && scene.grouped) drawBandLabels(renderer, stack, frame, bandInks(stack, scene));
     if (curve) drawOoms(renderer, curve, frame, theme);
   });
   drawSpanRows(renderer, frame, rows, 0, theme);
@@ -111,6 +111,12 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFram
   drawHorizontalAxis(renderer, frame, scene.axis, theme);
   if (scene.showGauge && scene.capacityBytes !== null) drawGaugeOf(renderer, scene, frame);
   return frame;
+}
+
+/** On dimmed fills the ink of the theme is the readable one. */
+function bandInks(stack: StackModel, scene: TimelineScene): string[] {
+  const fills = groupFills(stack, scene.theme, scene.grouping);
+  return fills.map((fill) => (scene.pinnedRow === null ? fill.text : scene.theme.ink));
 }
 
 function drawLabelLane(renderer: Renderer, scene: TimelineScene, frame: PlotFrame, rows: SpanRows): void {

@@ -36,6 +36,8 @@ export function TimelinePlot(props: TimelinePlotProps) {
   const { scene, error } = useTimeline({ ...props, window: app.window.value, ...size });
   const frame = timelineFrame(scene, size.width, size.height);
   const [hover, setHover] = useState<Hover | null>(null);
+  const row = app.pinnedRow.value;
+  const pinned = useJson<Allocation>("allocation", row === null ? null : { heap: app.heapIndex.value, row });
   useEffect(() => props.onScene?.(scene));
   usePlotGestures(box, frame, {
     onHover: (at) => setHover(at && hoverAt(frame, scene, at.x, at.y)),
@@ -59,6 +61,7 @@ export function TimelinePlot(props: TimelinePlotProps) {
   const drawOverlay = (renderer: Renderer) => {
     drawMeasured(renderer, frame, scene, app.measured.value);
     drawCursor(renderer, frame, scene, app.cursorSeq.value);
+    if (pinned.value && app.pinnedRow.value !== null) drawLifetime(renderer, frame, scene, pinned.value);
     if (hover?.run && scene.stack) outlineRun(renderer, scene.stack, hover.run, frame, scene);
   };
   return (
@@ -119,6 +122,25 @@ function drawCursor(renderer: Renderer, frame: PlotFrame, scene: TimelineScene, 
   if (x < frame.left || x > frame.left + frame.width) return;
   renderer.line([x, frame.top, x, frame.top + frame.height], { stroke: scene.theme.ink, width: 1 });
   renderer.polygon([x - 4, frame.top - 1, x + 4, frame.top - 1, x, frame.top + 5], scene.theme.ink);
+}
+
+/** Where the pinned block begins and ends. */
+function drawLifetime(renderer: Renderer, frame: PlotFrame, scene: TimelineScene, fact: Allocation): void {
+  const { theme } = scene;
+  const position = spanRowsOf(scene).position;
+  const ends: [string, number | null, "left" | "right"][] = [
+    ["allocated", fact.alloc_seq, "right"],
+    ["freed", fact.free_seq, "left"],
+  ];
+  for (const [word, seq, align] of ends) {
+    if (seq === null) continue;
+    const x = Math.round(xAt(frame, position(seq))) + 0.5;
+    if (x < frame.left || x > frame.left + frame.width) continue;
+    renderer.line([x, frame.top + 18, x, frame.top + frame.height], { stroke: theme.accent, width: 1, dash: [3, 3] });
+    const text = `${word} ${formatCount(seq)}`;
+    const textX = align === "right" ? x - 4 : x + 4;
+    renderer.text(text, textX, frame.top + 26, { fill: theme.accent, bold: true, align, halo: theme.surface });
+  }
 }
 
 function drawMeasured(
