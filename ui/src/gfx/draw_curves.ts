@@ -7,6 +7,7 @@ import type { Renderer } from "./renderer.ts";
 import { columnX, stepPaths, visibleColumns } from "./step_path.ts";
 
 const reservedDash = [6, 3];
+const peakLabelReach = 130;
 
 /** Hatch from live up to reserved. Drawn first: the data lies over it. */
 export function drawIdle(renderer: Renderer, curve: CurveModel, frame: PlotFrame, theme: Theme): void {
@@ -37,7 +38,14 @@ export function drawBlock(renderer: Renderer, curve: CurveModel, frame: PlotFram
     renderer.line(path, { stroke: theme.ink2, width: 1 });
 }
 
-export function drawReserved(renderer: Renderer, curve: CurveModel, frame: PlotFrame, theme: Theme): void {
+/** @param peakX where the label of the peak stands; the name of the line keeps away from it */
+export function drawReserved(
+  renderer: Renderer,
+  curve: CurveModel,
+  frame: PlotFrame,
+  theme: Theme,
+  peakX: number | null,
+): void {
   const visible = visibleColumns(curve.columns, frame);
   const reserved = curve.reservedMax;
   for (const path of stepPaths(curve.columns, visible, frame, (column) => reserved[column]!))
@@ -49,7 +57,9 @@ export function drawReserved(renderer: Renderer, curve: CurveModel, frame: PlotF
   if (bytes === undefined || Number.isNaN(bytes)) return;
   const text = `reserved ${formatBytes(bytes)}`;
   const width = renderer.measure(text, { bold: true });
-  const x = Math.min(columnX(curve.columns, lastRise, frame) + 6, frame.left + frame.width - width - 4);
+  const right = frame.left + frame.width - width - 4;
+  const atRise = Math.min(columnX(curve.columns, lastRise, frame) + 6, right);
+  const x = peakX !== null && Math.abs(peakX - atRise) < peakLabelReach ? right : atRise;
   const above = yAt(frame, bytes) - 9;
   const y = above < frame.top + 6 ? yAt(frame, bytes) + 10 : above;
   renderer.text(text, Math.max(frame.left + 4, x), y, { fill: theme.ink2, bold: true, halo: theme.surface });

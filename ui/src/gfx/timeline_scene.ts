@@ -42,12 +42,14 @@ export interface TimelineScene {
 export const gutterLeft = 68;
 export const gutterRight = 44;
 const axisHeight = 26;
+const laneHeight = laneRows * laneRowHeight + 6;
+const smallestWithLane = 420;
 const spikeReach = 6;
 
 /** The plot inside a picture of this size. */
 export function timelineFrame(scene: TimelineScene, width: number, height: number): PlotFrame {
   const rows = (scene.explain?.steps.length ?? 0) + (scene.explain?.phases.length ?? 0) > 0 ? spanRowsHeight + 6 : 4;
-  const lane = scene.showLabels && labelsOf(scene).length > 0 && height > 420 ? laneRows * laneRowHeight + 6 : 14;
+  const lane = hasLane(scene, height) ? laneHeight : 14;
   const top = rows + lane;
   const right = scene.showGauge ? gutterRight : 12;
   const frame: PlotFrame = {
@@ -60,6 +62,11 @@ export function timelineFrame(scene: TimelineScene, width: number, height: numbe
     topBytes: 1,
   };
   return { ...frame, topBytes: topBytes(scene, frame) };
+}
+
+/** Labels need room that a low plot cannot spare, and something to say. */
+function hasLane(scene: TimelineScene, height: number): boolean {
+  return scene.showLabels && height > smallestWithLane && labelsOf(scene).length > 0;
 }
 
 function topBytes(scene: TimelineScene, frame: PlotFrame): number {
@@ -88,6 +95,7 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFram
   const frame = timelineFrame(scene, renderer.width, renderer.height);
   const rows = spanRowsOf(scene);
   const style: StackStyle = { theme, grouping: scene.grouping, grouped: scene.grouped, pinnedRow: scene.pinnedRow };
+  const peakX = scene.peakSeq === null ? null : xAt(frame, rows.position(scene.peakSeq));
   renderer.rect(0, 0, renderer.width, renderer.height, theme.surface);
   drawGrid(renderer, frame, theme);
   renderer.clip(frame.left, frame.top, frame.width, frame.height, () => {
@@ -95,7 +103,7 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFram
     if (stack) drawStack(renderer, stack, frame, style);
     if (curve) drawLive(renderer, curve, frame, theme);
     if (curve) drawBlock(renderer, curve, frame, theme);
-    if (curve?.hasReserved) drawReserved(renderer, curve, frame, theme);
+    if (curve?.hasReserved) drawReserved(renderer, curve, frame, theme, peakX);
     if (scene.capacityBytes !== null) drawCapacity(renderer, scene.capacityBytes, frame, theme);
     if (stack && scene.grouped) drawBandLabels(renderer, stack, frame, bandInks(stack, scene));
     if (curve) drawOoms(renderer, curve, frame, theme);
@@ -105,7 +113,7 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFram
   const wanted = scene.peakSeq !== null && scene.lens && curve && scene.axis === "seq" && isSpike(scene.lens);
   const lens = wanted ? lensPlace(curve, frame, scene.peakSeq!) : null;
   if (lens && scene.lens) drawLens(renderer, scene.lens, lens, frame, scene.peakSeq!, { ...style, pinnedRow: null });
-  if (scene.showLabels) drawLabelLane(renderer, scene, frame, rows);
+  if (hasLane(scene, renderer.height)) drawLabelLane(renderer, scene, frame, rows);
   else if (!lens) drawPeak(renderer, scene, frame, rows);
   drawByteAxis(renderer, frame, theme);
   drawHorizontalAxis(renderer, frame, scene.axis, theme);
