@@ -89,7 +89,7 @@ function Holders({ summary }: { summary: SummaryHeap }) {
     {
       id: "holder",
       title: "holder",
-      width: "34%",
+      width: "28%",
       value: (row) => holderText(row).name,
       cell: (row) => (
         <>
@@ -106,11 +106,11 @@ function Holders({ summary }: { summary: SummaryHeap }) {
       cell: (row) => <span class="ms-quiet">{holderText(row).where}</span>,
       tip: (row) => holderText(row).where,
     },
-    { id: "category", title: "category", width: "112px", value: (row) => categoryLabel(row.category) },
+    { id: "category", title: "category", width: "100px", value: (row) => categoryLabel(row.category) },
     {
       id: "block_count",
       title: "blocks",
-      width: "64px",
+      width: "56px",
       number: true,
       value: (row) => row.block_count,
       cell: (row) => formatCount(row.block_count),
@@ -118,7 +118,7 @@ function Holders({ summary }: { summary: SummaryHeap }) {
     {
       id: "bytes",
       title: "bytes",
-      width: "84px",
+      width: "76px",
       number: true,
       value: (row) => row.bytes,
       cell: (row) => <strong>{formatBytes(row.bytes)}</strong>,
@@ -127,7 +127,7 @@ function Holders({ summary }: { summary: SummaryHeap }) {
     {
       id: "share",
       title: "share of the peak",
-      width: "170px",
+      width: "150px",
       value: (row) => row.share,
       cell: (row) => (
         <ShareBar
