@@ -15,6 +15,7 @@ const flags = [
 ];
 
 export const outFolder = fileURLToPath(new URL("./out/", import.meta.url));
+const addressDelayMs = 250;
 mkdirSync(outFolder, { recursive: true });
 
 export function launch(): Promise<Browser> {
@@ -49,11 +50,13 @@ export async function open(browser: Browser, url: string, options: OpenOptions =
 /** Waits until answers are in and drawn. */
 export async function settle(page: Page): Promise<void> {
   await page.waitForLoadState("networkidle");
+  await page.waitForTimeout(addressDelayMs);
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 }
 
-/** Value of one part of the address. */
-export function addressPart(page: Page, name: string): string | null {
+/** Value of one part of the address, once it has been written. */
+export async function addressPart(page: Page, name: string): Promise<string | null> {
+  await page.waitForTimeout(addressDelayMs);
   return new URLSearchParams(new URL(page.url()).hash.slice(1)).get(name);
 }
 

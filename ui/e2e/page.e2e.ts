@@ -70,12 +70,12 @@ describe.skipIf(!program && !fixture)("the page over the server", () => {
     await page.mouse.move(box.x + box.width / 2, box.y + box.height - 60);
     await page.mouse.wheel(0, -400);
     await settle(page);
-    const begin = Number(addressPart(page, "begin"));
-    const end = Number(addressPart(page, "end"));
+    const begin = Number(await addressPart(page, "begin"));
+    const end = Number(await addressPart(page, "end"));
     expect(end).toBeGreaterThan(begin);
     const again = await open(browser, page.url());
-    expect(Number(addressPart(again.page, "begin"))).toBe(begin);
-    expect(Number(addressPart(again.page, "end"))).toBe(end);
+    expect(Number(await addressPart(again.page, "begin"))).toBe(begin);
+    expect(Number(await addressPart(again.page, "end"))).toBe(end);
     expect([...problems, ...again.problems]).toEqual([]);
     await page.close();
     await again.page.close();
@@ -86,7 +86,7 @@ describe.skipIf(!program && !fixture)("the page over the server", () => {
     const box = (await page.locator(".ms-plot").boundingBox())!;
     await page.mouse.click(box.x + box.width / 2, box.y + box.height - 40);
     await page.locator(".ms-inspector h2").waitFor();
-    expect(addressPart(page, "pin")).not.toBeNull();
+    expect(await addressPart(page, "pin")).not.toBeNull();
     await page.keyboard.press("Escape");
     await page.locator(".ms-inspector").waitFor({ state: "detached" });
     expect(problems).toEqual([]);
@@ -96,17 +96,17 @@ describe.skipIf(!program && !fixture)("the page over the server", () => {
   it("is used with the keyboard alone", async () => {
     const { page, problems } = await open(browser, url);
     await page.keyboard.press("2");
-    expect(addressPart(page, "view")).toBe("timeline");
+    expect(await addressPart(page, "view")).toBe("timeline");
     await page.keyboard.press("w");
     await settle(page);
-    expect(addressPart(page, "end")).not.toBeNull();
+    expect(await addressPart(page, "end")).not.toBeNull();
     await page.keyboard.press("f");
     await settle(page);
-    expect(addressPart(page, "end")).toBeNull();
+    expect(await addressPart(page, "end")).toBeNull();
     await page.keyboard.press("p");
-    const peak = addressPart(page, "at");
+    const peak = await addressPart(page, "at");
     await page.keyboard.press("Period");
-    expect(Number(addressPart(page, "at"))).toBe(Number(peak) + 1);
+    expect(Number(await addressPart(page, "at"))).toBe(Number(peak) + 1);
     await page.keyboard.press("?");
     await page.locator("dialog[open]").waitFor();
     await page.keyboard.press("Escape");
@@ -131,8 +131,8 @@ describe.skipIf(!program && !fixture)("the page over the server", () => {
     await page.locator(".ms-search__hit").first().waitFor();
     await page.keyboard.press("Enter");
     await settle(page);
-    expect(addressPart(page, "view")).toBe("timeline");
-    expect(addressPart(page, "pin")).not.toBeNull();
+    expect(await addressPart(page, "view")).toBe("timeline");
+    expect(await addressPart(page, "pin")).not.toBeNull();
     expect(problems).toEqual([]);
     await page.close();
   });
@@ -176,7 +176,7 @@ describe.skipIf(!program && !fixture)("the page over the server", () => {
     await page.keyboard.up("Shift");
     await settle(page);
     expect(await page.locator(".ms-measured").textContent()).toMatch(/allocated .* survived/);
-    expect(Number(addressPart(page, "to"))).toBeGreaterThan(Number(addressPart(page, "from")));
+    expect(Number(await addressPart(page, "to"))).toBeGreaterThan(Number(await addressPart(page, "from")));
     expect(problems).toEqual([]);
     await page.close();
   });

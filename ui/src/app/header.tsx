@@ -8,6 +8,7 @@ import { Mark } from "./mark.tsx";
 import { SearchBox } from "./search_box.tsx";
 
 export function Header({ onHelp }: { onHelp: () => void }) {
+  const app = useApp();
   return (
     <header class="ms-header">
       <span class="ms-header__mark">
@@ -16,7 +17,7 @@ export function Header({ onHelp }: { onHelp: () => void }) {
       </span>
       <HeapPicker />
       <SearchBox />
-      <CopyButton label="Copy link" text={() => location.href} />
+      <CopyButton label="Copy link" text={() => `${location.href.split("#")[0]}#${app.savedText.peek()}`} />
       <ExportMenu />
       <button type="button" class="ms-button" onClick={onHelp} aria-label="Help and keys" title="Help and keys (?)">
         ?

@@ -15,6 +15,7 @@ import "./style.css";
 import { applyTheme, onSystemChange, resolveTheme, storedChoice } from "../state/theme.ts";
 
 const pollMs = 120;
+const addressDelayMs = 150;
 const never = new AbortController().signal;
 
 function findSource(): DataSource {
@@ -52,6 +53,19 @@ function loadTexts(app: AppState): void {
   );
 }
 
+/** Writes the state into the address, not more often than browsers allow; a pasted link starts over. */
+function keepAddress(app: AppState): void {
+  let timer = 0;
+  effect(() => {
+    const text = `#${app.savedText.value}`;
+    clearTimeout(timer);
+    timer = window.setTimeout(() => {
+      if (text !== location.hash) history.replaceState(null, "", text);
+    }, addressDelayMs);
+  });
+  window.addEventListener("hashchange", () => location.reload());
+}
+
 async function start(): Promise<void> {
   const root = document.getElementById("app")!;
   applyTheme(resolveTheme(storedChoice()));
@@ -76,10 +90,7 @@ async function start(): Promise<void> {
   onSystemChange(() => {
     app.themeName.value = resolveTheme(storedChoice());
   });
-  effect(() => {
-    const text = `#${app.savedText.value}`;
-    if (text !== location.hash) history.replaceState(null, "", text);
-  });
+  keepAddress(app);
   render(
     <AppProvider value={app}>
       <Shell />

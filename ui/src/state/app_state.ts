@@ -53,7 +53,8 @@ export class AppState {
     themeName: ThemeName,
   ) {
     this.session = signal(session);
-    this.view = signal(saved.view);
+    // A file with static programs only has nothing to say in the overview.
+    this.view = signal(session.heaps.length === 0 && saved.view === "overview" ? "programs" : saved.view);
     const known = session.heaps.some((heap) => heap.index === saved.heap);
     this.heapIndex = signal(known ? saved.heap! : (session.heaps.find((heap) => heap.default)?.index ?? 0));
     this.grouping = signal(saved.grouping);

@@ -16,6 +16,7 @@ export async function copyText(text: string): Promise<void> {
   area.remove();
 }
 
+/** @param text made when it is asked for; it may be large */
 export function CopyButton({ label, text, plain }: { label: string; text: () => string; plain?: boolean }) {
   const app = useApp();
   const [done, setDone] = useState(false);

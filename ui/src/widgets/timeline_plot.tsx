@@ -5,14 +5,17 @@ import { formatBytes, formatCount, formatDuration } from "../base/units.ts";
 import type { Allocation } from "../data/types.ts";
 import { bytesAt, type PlotFrame, valueAt, xAt, yAt } from "../gfx/plot_frame.ts";
 import type { Renderer } from "../gfx/renderer.ts";
+import { drawShare, shareSize } from "../gfx/share_picture.ts";
 import type { Run, StackModel } from "../gfx/stack_model.ts";
 import { columnX } from "../gfx/step_path.ts";
 import { drawTimeline, spanRowsOf, type TimelineScene, timelineFrame } from "../gfx/timeline_scene.ts";
 import type { AppState } from "../state/app_state.ts";
 import { useApp, useJson } from "../state/context.ts";
+import { useExport } from "./export_scene.ts";
 import { usePlotGestures } from "./pan_zoom.ts";
 import { Canvas, useSize } from "./picture.tsx";
 import { useTimeline } from "./timeline_data.ts";
+import { shareTexts } from "./timeline_texts.ts";
 import { Tooltip } from "./tooltip.tsx";
 
 interface Hover {
@@ -39,6 +42,15 @@ export function TimelinePlot(props: TimelinePlotProps) {
   const row = app.pinnedRow.value;
   const pinned = useJson<Allocation>("allocation", row === null ? null : { heap: app.heapIndex.value, row });
   useEffect(() => props.onScene?.(scene));
+  useExport(
+    scene.curve && {
+      name: "timeline",
+      title: props.label,
+      ...shareSize,
+      background: scene.theme.surface,
+      draw: (renderer) => drawShare(renderer, scene, shareTexts(app)),
+    },
+  );
   usePlotGestures(box, frame, {
     onHover: (at) => setHover(at && hoverAt(frame, scene, at.x, at.y)),
     onClick: (x, y) => {

@@ -7,14 +7,12 @@ import { groupFills } from "../../gfx/draw_stack.ts";
 import type { TimelineScene } from "../../gfx/timeline_scene.ts";
 import { useApp, useJson } from "../../state/context.ts";
 import { type Grouping, groupings } from "../../state/url.ts";
-import { useExport } from "../../widgets/export_scene.ts";
 import { Legend } from "../../widgets/legend.tsx";
 import { Segmented } from "../../widgets/segmented.tsx";
 import { TimelinePlot } from "../../widgets/timeline_plot.tsx";
+import { reductionNote, timelineSentence } from "../../widgets/timeline_texts.ts";
 import { needHeap, type View } from "../view.ts";
 import { MarkTable } from "./mark_table.tsx";
-import { reductionNote, shareTexts, timelineSentence } from "./model.ts";
-import { drawShare, shareSize } from "./share.ts";
 
 function Timeline() {
   const app = useApp();
@@ -28,15 +26,6 @@ function Timeline() {
     setScene(next);
     app.reductionNote.value = next.stack ? reductionNote(next.stack) : "";
   };
-  useExport(
-    scene && {
-      name: "timeline",
-      title: timelineSentence(app),
-      ...shareSize,
-      background: scene.theme.surface,
-      draw: (renderer) => drawShare(renderer, { ...scene, ...app.window.peek() }, shareTexts(app)),
-    },
-  );
   return (
     <>
       <div class="ms-viewbar">

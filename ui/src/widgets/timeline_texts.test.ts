@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { reductionNote } from "./model.ts";
+import { reductionNote } from "./timeline_texts.ts";
 
 it("says how much was merged, and that totals do not depend on it", () => {
   expect(reductionNote({ mergedCount: 0, blockCount: 1234, minBytes: 1 })).toBe(

@@ -1,7 +1,7 @@
 /** The shareable picture: title, one line of conditions, the labelled plot, one line of advice, where the numbers are from. */
-import type { Theme } from "../../base/palette.ts";
-import type { Renderer } from "../../gfx/renderer.ts";
-import { drawTimeline, type TimelineScene } from "../../gfx/timeline_scene.ts";
+import type { Theme } from "../base/palette.ts";
+import type { Renderer } from "./renderer.ts";
+import { drawTimeline, type TimelineScene } from "./timeline_scene.ts";
 
 export const shareSize = { width: 1600, height: 1000 };
 const margin = 40;

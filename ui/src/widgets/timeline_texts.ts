@@ -1,9 +1,9 @@
 /** Sentences of the timeline; pure. */
-import { plural } from "../../base/text.ts";
-import { formatBytes, formatCount } from "../../base/units.ts";
-import type { StackModel } from "../../gfx/stack_model.ts";
-import type { AppState } from "../../state/app_state.ts";
-import type { ShareTexts } from "./share.ts";
+import { plural } from "../base/text.ts";
+import { formatBytes, formatCount } from "../base/units.ts";
+import type { ShareTexts } from "../gfx/share_picture.ts";
+import type { StackModel } from "../gfx/stack_model.ts";
+import type { AppState } from "../state/app_state.ts";
 
 export function timelineSentence(app: AppState): string {
   const heap = app.heap.value;
