@@ -88,6 +88,17 @@ export class CanvasRenderer implements Renderer {
     this.context.globalAlpha = 1;
   }
 
+  segments(points: Points, style: LineStyle): void {
+    this.stroke(style);
+    this.context.beginPath();
+    for (let i = 0; i + 3 < points.length; i += 4) {
+      this.context.moveTo(points[i]!, points[i + 1]!);
+      this.context.lineTo(points[i + 2]!, points[i + 3]!);
+    }
+    this.context.stroke();
+    this.context.globalAlpha = 1;
+  }
+
   circle(x: number, y: number, radius: number, fill: string, stroke: LineStyle): void {
     this.stroke(stroke);
     this.context.fillStyle = fill;

@@ -45,11 +45,12 @@ export function drawReserved(
   frame: PlotFrame,
   theme: Theme,
   peakX: number | null,
+  fast: boolean,
 ): void {
   const visible = visibleColumns(curve.columns, frame);
   const reserved = curve.reservedMax;
   for (const path of stepPaths(curve.columns, visible, frame, (column) => reserved[column]!))
-    renderer.line(path, { stroke: theme.ink2, width: 1.25, dash: reservedDash });
+    renderer.line(path, { stroke: theme.ink2, width: 1.25, ...(fast ? {} : { dash: reservedDash }) });
   let lastRise = visible.begin;
   for (let column = visible.begin + 1; column < visible.end; column += 1)
     if (reserved[column]! > reserved[column - 1]!) lastRise = column;

@@ -16,6 +16,8 @@ export interface StackStyle {
   grouping: Grouping;
   grouped: boolean;
   pinnedRow: number | null;
+  /** Leaves out what costs most and says least; for frames of a movement. */
+  fast: boolean;
 }
 
 /** The fill of each group. Rank follows the bytes at the peak, so that it is the same in every tile. */
@@ -31,8 +33,8 @@ export function drawStack(renderer: Renderer, model: StackModel, frame: PlotFram
   const fills = groupFills(model, style.theme, style.grouping);
   const alpha = style.pinnedRow === null ? 1 : dimmedAlpha;
   if (style.grouped) {
-    drawBands(renderer, model, frame, visible, fills, style.theme, alpha);
-    drawHairlines(renderer, model, frame, visible, style.theme);
+    drawBands(renderer, model, frame, visible, fills, style, alpha);
+    if (!style.fast) drawHairlines(renderer, model, frame, visible, style.theme);
   } else {
     drawRuns(renderer, model, frame, visible, fills, style.theme, alpha);
   }
@@ -46,9 +48,10 @@ function drawBands(
   frame: PlotFrame,
   visible: VisibleColumns,
   fills: readonly Fill[],
-  theme: Theme,
+  style: StackStyle,
   alpha: number,
 ): void {
+  const { theme } = style;
   for (let g = model.groups.length - 1; g >= 0; g -= 1) {
     const base = g * model.columns.count;
     const paths = stepPaths(model.columns, visible, frame, (column) => model.upperBytes[base + column]!);
@@ -58,7 +61,8 @@ function drawBands(
       if (alpha < 1) renderer.polygon(area, theme.surface);
       renderer.polygon(area, fills[g]!.fill, alpha);
       if (fills[g]!.hatched) renderer.hatch(area, { colour: theme.surface, pitch: 5, direction: "down" });
-      if (g < model.groups.length - 1) renderer.line(path, { stroke: theme.surface, width: 1, alpha: 0.8 });
+      if (g < model.groups.length - 1 && !style.fast)
+        renderer.line(path, { stroke: theme.surface, width: 1, alpha: 0.8 });
     }
   }
 }
@@ -77,13 +81,15 @@ function drawHairlines(
   theme: Theme,
 ): void {
   const smallest = (hairlineHeight / frame.height) * frame.topBytes;
+  const lines: number[] = [];
   for (let i = 0; i < model.runCount; i += 1) {
     const run = model.run(i);
     if (run.columnEnd <= visible.begin || run.columnBegin >= visible.end || run.y1Bytes - run.y0Bytes < smallest)
       continue;
     const [x, y, width] = runBox(model, run, frame);
-    if (width >= 2) renderer.line([x, y, x + width, y], { stroke: theme.surface, width: 0.6, alpha: 0.55 });
+    if (width >= 2) lines.push(x, y, x + width, y);
   }
+  renderer.segments(lines, { stroke: theme.surface, width: 0.6, alpha: 0.55 });
 }
 
 function drawRuns(

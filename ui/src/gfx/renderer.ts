@@ -36,6 +36,8 @@ export interface Renderer {
   polygon(points: Points, fill: string, alpha?: number): void;
   hatch(points: Points, style: HatchStyle): void;
   line(points: Points, style: LineStyle): void;
+  /** Many separate lines of one style at once: every four numbers are one line. */
+  segments(points: Points, style: LineStyle): void;
   circle(x: number, y: number, radius: number, fill: string, stroke: LineStyle): void;
   /** `y` is the middle of the line of text. */
   text(text: string, x: number, y: number, style: TextStyle): void;

@@ -27,6 +27,7 @@ function shifted(renderer: Renderer, left: number, top: number, width: number, h
     polygon: (points, fill, alpha) => renderer.polygon(move(points), fill, alpha),
     hatch: (points, style) => renderer.hatch(move(points), style),
     line: (points, style) => renderer.line(move(points), style),
+    segments: (points, style) => renderer.segments(move(points), style),
     circle: (x, y, radius, fill, stroke) => renderer.circle(x + left, y + top, radius, fill, stroke),
     text: (text, x, y, style) => renderer.text(text, x + left, y + top, style),
     measure: (text, style) => renderer.measure(text, style),

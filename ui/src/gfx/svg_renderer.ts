@@ -73,6 +73,13 @@ export class SvgRenderer implements Renderer {
     this.parts.push(`<path d="${pathOf(points)}" fill="none" ${strokeOf(style)}/>`);
   }
 
+  segments(points: Points, style: LineStyle): void {
+    let path = "";
+    for (let i = 0; i + 3 < points.length; i += 4)
+      path += `M${number(points[i]!)} ${number(points[i + 1]!)}L${number(points[i + 2]!)} ${number(points[i + 3]!)}`;
+    if (path) this.parts.push(`<path d="${path}" fill="none" ${strokeOf(style)}/>`);
+  }
+
   circle(x: number, y: number, radius: number, fill: string, stroke: LineStyle): void {
     this.parts.push(
       `<circle cx="${number(x)}" cy="${number(y)}" r="${number(radius)}" fill="${fill}" ${strokeOf(stroke)}/>`,

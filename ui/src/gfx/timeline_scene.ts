@@ -35,6 +35,8 @@ export interface TimelineScene {
   peakSeq: number | null;
   showLabels: boolean;
   showGauge: boolean;
+  /** True for the frames of a movement that would be too slow in full. */
+  fast: boolean;
   /** Tile of the few events round the peak. */
   lens: StackModel | null;
 }
@@ -94,7 +96,13 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFram
   const { theme, stack, curve } = scene;
   const frame = timelineFrame(scene, renderer.width, renderer.height);
   const rows = spanRowsOf(scene);
-  const style: StackStyle = { theme, grouping: scene.grouping, grouped: scene.grouped, pinnedRow: scene.pinnedRow };
+  const style: StackStyle = {
+    theme,
+    grouping: scene.grouping,
+    grouped: scene.grouped,
+    pinnedRow: scene.pinnedRow,
+    fast: scene.fast,
+  };
   const peakX = scene.peakSeq === null ? null : xAt(frame, rows.position(scene.peakSeq));
   renderer.rect(0, 0, renderer.width, renderer.height, theme.surface);
   drawGrid(renderer, frame, theme);
@@ -103,7 +111,7 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFram
     if (stack) drawStack(renderer, stack, frame, style);
     if (curve) drawLive(renderer, curve, frame, theme);
     if (curve) drawBlock(renderer, curve, frame, theme);
-    if (curve?.hasReserved) drawReserved(renderer, curve, frame, theme, peakX);
+    if (curve?.hasReserved) drawReserved(renderer, curve, frame, theme, peakX, scene.fast);
     if (scene.capacityBytes !== null) drawCapacity(renderer, scene.capacityBytes, frame, theme);
     if (stack && scene.grouped) drawBandLabels(renderer, stack, frame, bandInks(stack, scene));
     if (curve) drawOoms(renderer, curve, frame, theme);

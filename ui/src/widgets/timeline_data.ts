@@ -71,6 +71,7 @@ export function useTimeline(options: TimelineOptions): TimelineData {
     capacityBytes: heap.capacity_bytes,
     capacityScale: app.capacityScale.value,
     peakSeq,
+    fast: false,
     showLabels: options.showLabels,
     showGauge: options.showGauge && heap.capacity_bytes !== null,
     lens,

@@ -1,5 +1,5 @@
 /** The timeline on the screen: picture, pointer, hover and measuring. Keys are handled by the shell, on the same state. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { categoryLabel } from "../base/palette.ts";
 import { formatBytes, formatCount, formatDuration } from "../base/units.ts";
 import type { Allocation } from "../data/types.ts";
@@ -11,12 +11,17 @@ import { columnX } from "../gfx/step_path.ts";
 import { drawTimeline, spanRowsOf, type TimelineScene, timelineFrame } from "../gfx/timeline_scene.ts";
 import type { AppState } from "../state/app_state.ts";
 import { useApp, useJson } from "../state/context.ts";
+import type { Window } from "../state/viewport.ts";
 import { useExport } from "./export_scene.ts";
 import { usePlotGestures } from "./pan_zoom.ts";
 import { Canvas, useSize } from "./picture.tsx";
 import { useTimeline } from "./timeline_data.ts";
 import { shareTexts } from "./timeline_texts.ts";
 import { Tooltip } from "./tooltip.tsx";
+
+/** One frame of 60 per second and half of the next. */
+const frameBudgetMs = 25;
+const restAfterMs = 140;
 
 interface Hover {
   x: number;
@@ -39,6 +44,7 @@ export function TimelinePlot(props: TimelinePlotProps) {
   const { scene, error } = useTimeline({ ...props, window: app.window.value, ...size });
   const frame = timelineFrame(scene, size.width, size.height);
   const [hover, setHover] = useState<Hover | null>(null);
+  const pace = usePace(app.window.value);
   const row = app.pinnedRow.value;
   const pinned = useJson<Allocation>("allocation", row === null ? null : { heap: app.heapIndex.value, row });
   useEffect(() => props.onScene?.(scene));
@@ -78,7 +84,7 @@ export function TimelinePlot(props: TimelinePlotProps) {
   };
   return (
     <div class="ms-plot" ref={box}>
-      <Canvas size={size} draw={(renderer) => drawTimeline(renderer, scene)} label={props.label} />
+      <Canvas size={size} draw={(renderer) => pace.draw(renderer, scene)} label={props.label} />
       <Canvas size={size} draw={drawOverlay} className="ms-canvas--overlay" />
       {hover && scene.stack && <HoverTip hover={hover} model={scene.stack} />}
       {error && (
@@ -88,6 +94,29 @@ export function TimelinePlot(props: TimelinePlotProps) {
       )}
     </div>
   );
+}
+
+/** While the window moves, a picture that takes too long in full is drawn without its finest detail; it is completed when the window rests. */
+function usePace(window: Window): { draw: (renderer: Renderer, scene: TimelineScene) => void } {
+  const fullDrawMs = useRef(0);
+  const [resting, setResting] = useState<Window>(window);
+  useEffect(() => {
+    const timer = setTimeout(() => setResting(window), restAfterMs);
+    return () => clearTimeout(timer);
+  }, [window]);
+  const isMoving = resting !== window;
+  return {
+    draw: (renderer, scene) => {
+      const fast = isMoving && fullDrawMs.current > frameBudgetMs;
+      const begin = performance.now();
+      drawTimeline(renderer, { ...scene, fast });
+      // Without a GPU the drawing itself happens after this call; only the next frame knows how long it took.
+      if (!fast && isMoving)
+        requestAnimationFrame(() => {
+          fullDrawMs.current = performance.now() - begin;
+        });
+    },
+  };
 }
 
 /** Where the picture merges blocks, the engine knows which one lies at that height. */

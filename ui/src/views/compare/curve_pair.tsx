@@ -81,6 +81,6 @@ function drawSide(renderer: Renderer, curve: CurveModel, frame: PlotFrame, theme
     ))
       renderer.polygon(areaUnder(path, frame), theme.phase3);
     drawLive(renderer, curve, frame, theme);
-    if (curve.hasReserved) drawReserved(renderer, curve, frame, theme, null);
+    if (curve.hasReserved) drawReserved(renderer, curve, frame, theme, null, false);
   });
 }
