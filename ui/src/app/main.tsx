@@ -48,7 +48,7 @@ function loadTexts(app: AppState): void {
       app.explain.value = answer as Explain;
     },
     (error: Error) => {
-      app.announcement.value = error.message;
+      app.explainError.value = error.message;
     },
   );
 }

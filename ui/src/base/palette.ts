@@ -174,11 +174,16 @@ const categoryLabels: Record<string, string> = {
   logits: "logits / loss",
   stack: "stack",
   heap: "heap",
+  other: "smaller holders",
   unknown: "unknown",
 };
 
 export function categoryLabel(category: string | null | undefined): string {
   return category === null || category === undefined ? "unknown" : (categoryLabels[category] ?? category);
+}
+
+export function isCategory(key: string): boolean {
+  return Object.hasOwn(categoryLabels, key);
 }
 
 /** Tone of a phase row: 1, 2 or 3. Phases are neutral and always named. */

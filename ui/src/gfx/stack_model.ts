@@ -1,4 +1,5 @@
 /** An `alloc_stack` tile made ready for drawing and picking. */
+import { categoryLabel, isCategory } from "../base/palette.ts";
 import { type Frame, noneU32 } from "../data/frame.ts";
 import type { Group } from "../data/types.ts";
 import { Columns } from "./columns.ts";
@@ -32,7 +33,7 @@ export class StackModel {
 
   constructor(tile: Frame) {
     this.columns = new Columns(tile);
-    this.groups = tile.attributes.groups as Group[];
+    this.groups = readGroups(tile);
     this.mergedCount = Number(tile.attributes.merged_count);
     this.blockCount = Number(tile.attributes.block_count);
     this.minBytes = Number(tile.attributes.min_bytes);
@@ -98,6 +99,12 @@ export class StackModel {
       if (bytes < this.upperBytes[g * this.columns.count + column]!) return g;
     return null;
   }
+}
+
+/** The groups of a tile or a state, with the page's names for categories. */
+export function readGroups(frame: Pick<Frame, "attributes">): Group[] {
+  const groups = (frame.attributes.groups ?? []) as Group[];
+  return groups.map((group) => (isCategory(group.key) ? { ...group, label: categoryLabel(group.key) } : group));
 }
 
 function stackUp(bands: Float64Array, columnCount: number): Float64Array {

@@ -20,6 +20,8 @@ export class AppState {
   readonly session: Signal<Session>;
   readonly summary = signal<Summary | null>(null);
   readonly explain = signal<Explain | null>(null);
+  /** Why there are no findings and steps, when the engine could not make them. */
+  readonly explainError = signal<string | null>(null);
   readonly view: Signal<string>;
   readonly heapIndex: Signal<number>;
   readonly axis: Signal<Axis>;

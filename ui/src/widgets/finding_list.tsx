@@ -47,6 +47,8 @@ function hasPlace(finding: Finding): boolean {
 export function FindingList({ limit }: { limit?: number }) {
   const app = useApp();
   const explain = app.explain.value;
+  if (app.explainError.value)
+    return <p class="ms-quiet">Steps and findings could not be made: {app.explainError.value}</p>;
   if (!explain) return <LoadingNotice what="Reading the run." />;
   const findings = limit === undefined ? explain.findings : explain.findings.slice(0, limit);
   const more = explain.findings.length - findings.length;

@@ -5,6 +5,7 @@ import { minimumBytes, tileRange } from "../../data/tile_request.ts";
 import type { Group } from "../../data/types.ts";
 import { groupFills } from "../../gfx/draw_stack.ts";
 import { valueAt } from "../../gfx/plot_frame.ts";
+import { readGroups } from "../../gfx/stack_model.ts";
 import { useApp, useFrame } from "../../state/context.ts";
 import type { Grouping } from "../../state/url.ts";
 import { useExport } from "../../widgets/export_scene.ts";
@@ -44,7 +45,7 @@ function AddressMap() {
       : null,
   );
   const model = useMemo(() => (tile.value ? new MapModel(tile.value) : null), [tile.value]);
-  const groups = tile.value ? (tile.value.attributes.groups as Group[]) : [];
+  const groups = tile.value ? readGroups(tile.value) : [];
   const fills = groupFills({ groups }, app.theme.value, grouping);
   const scene: MapScene | null = model && {
     model,

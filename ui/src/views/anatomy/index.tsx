@@ -18,19 +18,20 @@ import "./style.css";
 function Anatomy() {
   const app = useApp();
   const explain = app.explainHeap.value;
+  if (app.explainError.value) return <NoStep why={`The steps could not be found: ${app.explainError.value}`} />;
   if (!explain) return <LoadingNotice what="Reading the steps of the run." />;
   const step = explain.steps.find((one) => one.index === explain.anatomy?.step);
-  if (!explain.anatomy || !step) return <NoStep />;
+  if (!explain.anatomy || !step) return <NoStep why="No repeated step was found in this run." />;
   return <StepStory explain={explain} step={step} />;
 }
 
-function NoStep() {
+function NoStep({ why }: { why: string }) {
   return (
     <>
       <div class="ms-viewbar">
         <h1>Anatomy of a step</h1>
       </div>
-      <Notice title="No repeated step was found in this run.">
+      <Notice title={why}>
         <p>Record a few complete training steps, or mark them with torch.profiler.record_function around each step.</p>
       </Notice>
     </>

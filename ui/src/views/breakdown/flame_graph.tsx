@@ -6,6 +6,7 @@ import type { Frame } from "../../data/frame.ts";
 import type { Group } from "../../data/types.ts";
 import { groupFills } from "../../gfx/draw_stack.ts";
 import { type Renderer, rectPoints } from "../../gfx/renderer.ts";
+import { readGroups } from "../../gfx/stack_model.ts";
 import { useApp } from "../../state/context.ts";
 import { useExport } from "../../widgets/export_scene.ts";
 import { usePlotGestures } from "../../widgets/pan_zoom.ts";
@@ -24,7 +25,7 @@ export function FlameGraph({ frame, title }: { frame: Frame; title: string }) {
   const [focus, setFocus] = useState(0);
   const [hover, setHover] = useState<{ x: number; y: number; at: FlameBox } | null>(null);
   useEffect(() => setFocus(0), [frame]);
-  const groups = frame.attributes.groups as Group[];
+  const groups = readGroups(frame);
   const fills = groupFills({ groups }, app.theme.value, "category");
   const boxes = layoutFlame(nodes, Math.min(focus, nodes.length - 1), size.width, smallestWidth, true);
   const rows = Math.min(maxRows, 1 + boxes.reduce((most, one) => Math.max(most, one.row), 0));

@@ -3,8 +3,9 @@ import { useEffect, useState } from "preact/hooks";
 import { categoryFill, categoryLabel } from "../../base/palette.ts";
 import { plural } from "../../base/text.ts";
 import { formatBytes, formatCount, formatExactBytes, formatShare } from "../../base/units.ts";
-import type { Group, Holder, Holders } from "../../data/types.ts";
+import type { Holder, Holders } from "../../data/types.ts";
 import { groupFills } from "../../gfx/draw_stack.ts";
+import { readGroups } from "../../gfx/stack_model.ts";
 import type { AppState } from "../../state/app_state.ts";
 import { useApp, useFrame, useJson } from "../../state/context.ts";
 import { CopyButton } from "../../widgets/copy_button.tsx";
@@ -66,7 +67,7 @@ function Breakdown() {
     root: selection.root,
     max_nodes: 5000,
   });
-  const groups = flame.value ? (flame.value.attributes.groups as Group[]) : [];
+  const groups = flame.value ? readGroups(flame.value) : [];
   const fills = groupFills({ groups }, app.theme.value, "category");
   return (
     <>

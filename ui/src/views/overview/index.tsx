@@ -1,17 +1,14 @@
-/** Overview: the first thing seen. What this is, who holds the peak, what to do, what is missing. */
-import { categoryFill, categoryLabel } from "../../base/palette.ts";
-import { formatByteChange, formatBytes, formatCount, formatExactBytes, formatShare } from "../../base/units.ts";
-import type { Cursor, ExplainHeap, Missing, SummaryHeap, SummaryHolder } from "../../data/types.ts";
+import { formatByteChange, formatBytes } from "../../base/units.ts";
+import type { Cursor, ExplainHeap, Missing } from "../../data/types.ts";
 import { useApp, useJson } from "../../state/context.ts";
-import { type Column, DataTable, ShareBar } from "../../widgets/data_table.tsx";
+import { type Column, DataTable } from "../../widgets/data_table.tsx";
 import { FindingList } from "../../widgets/finding_list.tsx";
-import { LoadingNotice } from "../../widgets/notice.tsx";
 import { ProfilePlot } from "../../widgets/profile_plot.tsx";
-import { Swatch } from "../../widgets/swatch.tsx";
 import { TimelinePlot } from "../../widgets/timeline_plot.tsx";
 import { needHeap, type View } from "../view.ts";
 import { CapacityBar } from "./capacity_bar.tsx";
-import { capacityParts, conditions, headline, holderText } from "./model.ts";
+import { ProfileHolders, StackHolders } from "./holders.tsx";
+import { capacityParts, conditions, headline } from "./model.ts";
 import "./style.css";
 
 const shownFindings = 5;
@@ -61,7 +58,7 @@ function Overview() {
               <TimelinePlot label={sentence} showLabels={false} showGauge={false} />
             )}
           </section>
-          {summary ? <Holders summary={summary} /> : <LoadingNotice what="Adding up who holds the peak." />}
+          {isProfile ? <ProfileHolders /> : <StackHolders />}
         </div>
         <div class="ms-overview__right">
           <section>
@@ -76,102 +73,6 @@ function Overview() {
         </div>
       </div>
     </div>
-  );
-}
-
-function Holders({ summary }: { summary: SummaryHeap }) {
-  const app = useApp();
-  const theme = app.themeName.value;
-  const total = summary.peak.used?.bytes ?? summary.peak.live.bytes;
-  const blocks = summary.holders.reduce((sum, holder) => sum + (holder.block_count ?? 0), 0);
-  const largest = summary.holders[0]?.share || 1;
-  const columns: Column<SummaryHolder>[] = [
-    {
-      id: "holder",
-      title: "holder",
-      width: "28%",
-      value: (row) => holderText(row).name,
-      cell: (row) => (
-        <>
-          <Swatch fill={categoryFill(theme, row.category)} /> <strong>{holderText(row).name}</strong>
-        </>
-      ),
-      tip: (row) =>
-        `${categoryLabel(row.category)}\n${row.stack.map((frame) => `${frame.function} ${frame.file}:${frame.line}`).join("\n")}`,
-    },
-    {
-      id: "where",
-      title: "where",
-      value: (row) => holderText(row).where,
-      cell: (row) => <span class="ms-quiet">{holderText(row).where}</span>,
-      tip: (row) => holderText(row).where,
-    },
-    { id: "category", title: "category", width: "100px", value: (row) => categoryLabel(row.category) },
-    {
-      id: "block_count",
-      title: "blocks",
-      width: "56px",
-      number: true,
-      value: (row) => row.block_count,
-      cell: (row) => formatCount(row.block_count),
-    },
-    {
-      id: "bytes",
-      title: "bytes",
-      width: "76px",
-      number: true,
-      value: (row) => row.bytes,
-      cell: (row) => <strong>{formatBytes(row.bytes)}</strong>,
-      tip: (row) => formatExactBytes(row.bytes),
-    },
-    {
-      id: "share",
-      title: "share of the peak",
-      width: "150px",
-      value: (row) => row.share,
-      cell: (row) => (
-        <ShareBar
-          share={row.share / largest}
-          text={formatShare(row.share)}
-          colour={categoryFill(theme, row.category).fill}
-        />
-      ),
-    },
-  ];
-  return (
-    <section class="ms-overview__holders">
-      <div class="ms-panel__head">
-        <h2>Who holds the peak</h2>
-        <span class="ms-quiet">
-          {formatCount(blocks)} blocks, rows add up to {formatBytes(total)} ·{" "}
-          <button
-            type="button"
-            class="ms-link"
-            onClick={() => {
-              app.view.value = "breakdown";
-            }}
-          >
-            Open breakdown
-          </button>
-        </span>
-      </div>
-      <DataTable
-        caption="Who holds the peak"
-        columns={columns}
-        rows={summary.holders}
-        rowKey={(row) => summary.holders.indexOf(row)}
-        total={
-          <tr>
-            <td colSpan={3}>total</td>
-            <td class="ms-table__number">{formatCount(blocks)}</td>
-            <td class="ms-table__number">
-              <strong>{formatBytes(total)}</strong>
-            </td>
-            <td>{formatExactBytes(total)}</td>
-          </tr>
-        }
-      />
-    </section>
   );
 }
 

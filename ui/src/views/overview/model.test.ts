@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Heap, SummaryHeap, SummaryHolder } from "../../data/types.ts";
+import type { Heap, Holders, SummaryHeap, SummaryHolder } from "../../data/types.ts";
 import { emptyHeap } from "../../state/app_state.ts";
-import { capacityParts, conditions, headline, holderText } from "./model.ts";
+import { capacityParts, conditions, headline, stackRows } from "./model.ts";
 
 const GiB = 2 ** 30;
 const heap: Heap = {
@@ -66,16 +66,26 @@ describe("sentences", () => {
       "10 events, 0 allocations on cuda:0. Peak at event 7. The ring overflowed. 1 out of memory.",
     );
   });
-  it("names a holder by its first useful frame", () => {
-    const stack = [
-      { function: "wrapper", file: "/a/torch/utils.py", line: 1, useful: false },
-      { function: "Linear.__init__", file: "/a/torch/nn/linear.py", line: 106, useful: true },
-      { function: "MLP.__init__", file: "/home/a/model.py", line: 12, useful: true },
-    ];
-    expect(holderText({ ...holder("parameter", 1), stack })).toEqual({
-      name: "Linear.__init__",
-      where: "nn/linear.py:106 ← MLP.__init__, model.py:12",
+  it("lists the largest stacks and adds up with one row for the others", () => {
+    const row = (bytes: number) => ({
+      key: String(bytes),
+      label: "f",
+      where: "",
+      category: null,
+      bytes,
+      block_count: 2,
+      stack: [],
     });
-    expect(holderText(holder("gradient", 1))).toEqual({ name: "gradients", where: "no Python frame" });
+    const rows = Array.from({ length: 15 }, (_, index) => row(100 - index));
+    const total = rows.reduce((sum, one) => sum + one.bytes, 0);
+    const listed = stackRows({
+      rows,
+      row_count: 20,
+      total_bytes: total + 50,
+      total_block_count: 40,
+    } as unknown as Holders);
+    expect(listed.length).toBe(12);
+    expect(listed.at(-1)).toMatchObject({ name: "9 smaller stacks", isRest: true, blockCount: 18 });
+    expect(listed.reduce((sum, one) => sum + one.bytes, 0)).toBe(total + 50);
   });
 });

@@ -1,8 +1,8 @@
 /** What the overview says, from the summary and the findings; pure. */
 import { categoryLabel } from "../../base/palette.ts";
-import { pathTail, plural } from "../../base/text.ts";
+import { plural } from "../../base/text.ts";
 import { formatBytes, formatCount, formatShare } from "../../base/units.ts";
-import type { ExplainHeap, Heap, StackFrame, SummaryHeap, SummaryHolder } from "../../data/types.ts";
+import type { ExplainHeap, Heap, Holders, SummaryHeap, SummaryHolder } from "../../data/types.ts";
 
 export interface BarPart {
   key: string;
@@ -93,20 +93,52 @@ function phaseText(explain: ExplainHeap | null, seq: number): string {
   return phase.step === null ? `, ${phase.name}` : `, ${phase.name} of step ${phase.step}`;
 }
 
-export function usefulFrame(stack: readonly StackFrame[]): StackFrame | null {
-  return stack.find((frame) => frame.useful !== false) ?? stack[0] ?? null;
+export interface HolderRow {
+  key: string;
+  name: string;
+  where: string;
+  category: string | null;
+  bytes: number;
+  blockCount: number | null;
+  tip: string;
+  /** The row that stands for all that are not listed. */
+  isRest: boolean;
 }
 
-/** Name and place of a holder row. The last row of the summary is the rest. */
-export function holderText(holder: SummaryHolder): { name: string; where: string } {
-  const frame = usefulFrame(holder.stack);
-  if (holder.op) return { name: holder.op, where: [holder.data_type, holder.shape].filter(Boolean).join(" ") };
-  if (!frame)
-    return {
-      name: categoryLabel(holder.category),
-      where: holder.category === "stack" ? "reserved by programs" : "no Python frame",
-    };
-  const caller = holder.stack.slice(holder.stack.indexOf(frame) + 1).find((one) => one.useful !== false);
-  const from = caller ? ` ← ${caller.function}, ${pathTail(caller.file, 1)}:${caller.line}` : "";
-  return { name: frame.function, where: `${pathTail(frame.file)}:${frame.line}${from}` };
+const listedStacks = 11;
+
+/** The largest stacks, and one row for the others; the bytes add up to the total. */
+export function stackRows(holders: Holders): HolderRow[] {
+  const listed = holders.rows.slice(0, listedStacks);
+  const rows = listed.map((holder) => ({
+    key: holder.key,
+    name: holder.label,
+    where: holder.where || "no Python frame",
+    category: holder.category,
+    bytes: holder.bytes,
+    blockCount: holder.block_count,
+    tip: holder.stack.map((frame) => `${frame.function} ${frame.file}:${frame.line}`).join("\n"),
+    isRest: false,
+  }));
+  const rest = holders.row_count - listed.length;
+  if (rest <= 0) return rows;
+  const bytes = holders.total_bytes - rows.reduce((sum, row) => sum + row.bytes, 0);
+  const blockCount = holders.total_block_count - rows.reduce((sum, row) => sum + row.blockCount, 0);
+  const name = `${formatCount(rest)} smaller ${plural(rest, "stack")}`;
+  return [...rows, { key: "rest", name, where: "", category: null, bytes, blockCount, tip: "", isRest: true }];
+}
+
+/** The rows of an XLA profile as the engine lists them: stack, operations, the rest. */
+export function profileRows(summary: SummaryHeap): HolderRow[] {
+  return summary.holders.map((holder, index) => ({
+    key: String(index),
+    name: holder.op ?? categoryLabel(holder.category),
+    where:
+      holder.category === "stack" ? "reserved by programs" : [holder.data_type, holder.shape].filter(Boolean).join(" "),
+    category: holder.category,
+    bytes: holder.bytes,
+    blockCount: holder.block_count,
+    tip: holder.region_type ?? "",
+    isRest: holder.category === "other",
+  }));
 }

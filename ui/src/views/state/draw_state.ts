@@ -3,6 +3,7 @@ import type { Fill, Theme } from "../../base/palette.ts";
 import { formatBytes, formatCount } from "../../base/units.ts";
 import { type Frame, noneU32 } from "../../data/frame.ts";
 import { type Renderer, rectPoints } from "../../gfx/renderer.ts";
+import { readGroups } from "../../gfx/stack_model.ts";
 import type { PoolLayout, SegmentBox } from "./layout.ts";
 
 const titleHeight = 22;
@@ -116,7 +117,7 @@ function drawBlocks(
   const state = blocks.numbers("state");
   const group = blocks.numbers("group");
   const allocation = blocks.numbers("allocation");
-  const labels = scene.frame.attributes.groups as { label: string }[];
+  const labels = readGroups(scene.frame);
   for (let i = segment.blockBegin; i < segment.blockEnd; i += 1) {
     const left = x + offset[i]! * pixelsPerByte;
     const width = Math.max(0.5, size[i]! * pixelsPerByte);

@@ -4,6 +4,7 @@ import { formatBytes, formatCount, formatExactBytes, formatShare } from "../../b
 import { type Frame, noneU32 } from "../../data/frame.ts";
 import type { StateAttributes } from "../../data/types.ts";
 import { groupFills } from "../../gfx/draw_stack.ts";
+import { readGroups } from "../../gfx/stack_model.ts";
 import { useApp, useFrame } from "../../state/context.ts";
 import { useExport } from "../../widgets/export_scene.ts";
 import { ErrorNotice, LoadingNotice, Notice } from "../../widgets/notice.tsx";
@@ -26,7 +27,7 @@ function StateView() {
   const { value, error } = useFrame("state", { heap: app.heapIndex.value, seq, group: app.grouping.value });
   const [box, size] = useSize<HTMLDivElement>();
   const pools = useMemo(() => (value ? layoutPools(readSegments(value), order) : []), [value, order]);
-  const attributes = value ? (value.attributes as unknown as StateAttributes) : null;
+  const attributes = value ? readState(value) : null;
   const scene: StateScene | null = value && {
     frame: value,
     pools,
@@ -82,6 +83,10 @@ function StateView() {
       </div>
     </>
   );
+}
+
+function readState(frame: Frame): StateAttributes {
+  return { ...(frame.attributes as unknown as StateAttributes), groups: readGroups(frame) };
 }
 
 function StateHead({ attributes }: { attributes: StateAttributes }) {
@@ -148,7 +153,7 @@ function allocationOf(scene: StateScene, hit: StateHit | null): number | null {
 function hitTitle(scene: StateScene, hit: StateHit): string {
   if (hit.block === null) return "idle";
   const blocks = scene.frame.table("blocks");
-  const groups = scene.frame.attributes.groups as StateAttributes["groups"];
+  const groups = readGroups(scene.frame);
   const group = groups[blocks.numbers("group")[hit.block]!];
   return `${formatBytes(blocks.numbers("size_bytes")[hit.block])}, ${group?.label ?? ""}`;
 }
