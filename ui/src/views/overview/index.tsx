@@ -1,5 +1,5 @@
 import { formatByteChange, formatBytes } from "../../base/units.ts";
-import type { Cursor, ExplainHeap, Missing } from "../../data/types.ts";
+import type { Cursor, ExplainHeap, Holders, Missing } from "../../data/types.ts";
 import { useApp, useJson } from "../../state/context.ts";
 import { type Column, DataTable } from "../../widgets/data_table.tsx";
 import { FindingList } from "../../widgets/finding_list.tsx";
@@ -8,7 +8,7 @@ import { TimelinePlot } from "../../widgets/timeline_plot.tsx";
 import { needHeap, type View } from "../view.ts";
 import { CapacityBar } from "./capacity_bar.tsx";
 import { ProfileHolders, StackHolders } from "./holders.tsx";
-import { capacityParts, conditions, headline } from "./model.ts";
+import { type CategoryBytes, capacityParts, categoryBytes, conditions, headline } from "./model.ts";
 import "./style.css";
 
 const shownFindings = 5;
@@ -17,21 +17,22 @@ function Overview() {
   const app = useApp();
   const heap = app.heap.value;
   const summary = app.summaryHeap.value;
+  const isProfile = heap.has.includes("stack_reservation");
   const explain = app.explainHeap.value;
   const peak = useJson<Cursor>(
     "cursor",
     heap.peak_live_seq === null ? null : { heap: heap.index, seq: heap.peak_live_seq },
   );
-  const sentence = headline(heap, summary);
-  const isProfile = heap.has.includes("stack_reservation");
+  const held = useHeld(isProfile);
+  const sentence = headline(heap, summary, held);
   return (
     <div class="ms-overview">
       <header class="ms-overview__head">
         <h1>{sentence}</h1>
         <p>{conditions(heap, summary, explain)}</p>
-        {summary && (
+        {held.length > 0 && (
           <CapacityBar
-            parts={capacityParts(heap, summary, peak.value?.reserved_bytes ?? null)}
+            parts={capacityParts(held, heap.capacity_bytes, peak.value?.reserved_bytes ?? null, isProfile)}
             used={isProfile ? "in use" : "live"}
             capacityBytes={heap.capacity_bytes}
           />
@@ -74,6 +75,16 @@ function Overview() {
       </div>
     </div>
   );
+}
+
+/** Who holds the peak, by category. */
+function useHeld(isProfile: boolean): CategoryBytes[] {
+  const app = useApp();
+  const heap = app.heapIndex.value;
+  const question = { heap, of: "peak", by: "category", limit: 2000, offset: 0 };
+  const { value } = useJson<Holders>("holders", isProfile ? null : question);
+  if (isProfile) return categoryBytes(app.summaryHeap.value?.holders ?? []);
+  return categoryBytes((value?.rows ?? []).map((row) => ({ category: row.category ?? row.key, bytes: row.bytes })));
 }
 
 function Steps({ explain }: { explain: ExplainHeap }) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Heap, Holders, SummaryHeap, SummaryHolder } from "../../data/types.ts";
+import type { Heap, Holders, SummaryHeap } from "../../data/types.ts";
 import { emptyHeap } from "../../state/app_state.ts";
-import { capacityParts, conditions, headline, stackRows } from "./model.ts";
+import { capacityParts, categoryBytes, conditions, headline, stackRows } from "./model.ts";
 
 const GiB = 2 ** 30;
 const heap: Heap = {
@@ -13,53 +13,39 @@ const heap: Heap = {
   peak_live_seq: 7,
   event_count: 10,
 };
-const holder = (category: string, bytes: number): SummaryHolder => ({
-  category,
-  bytes,
-  block_count: 1,
-  share: 0,
-  stack: [],
-});
-const holders = [
-  holder("logits", 12 * GiB),
-  holder("parameter", 8 * GiB),
-  holder("logits", 6 * GiB),
-  holder("unknown", 4 * GiB),
-];
+const held = categoryBytes([
+  { category: "logits", bytes: 12 * GiB },
+  { category: "parameter", bytes: 8 * GiB },
+  { category: "logits", bytes: 6 * GiB },
+  { category: null, bytes: 4 * GiB },
+]);
 
 describe("capacityParts", () => {
-  const held = { holders, peak: {} } as unknown as SummaryHeap;
-  it("calls what an XLA profile does not use free, not idle", () => {
-    const profile = { holders, peak: { used: { bytes: 30 * GiB } } } as unknown as SummaryHeap;
-    expect(capacityParts(heap, profile, 80 * GiB).at(-1)).toMatchObject({
-      key: "free",
-      label: "free",
-      bytes: 50 * GiB,
-    });
-  });
-  it("adds up to the capacity, idle included", () => {
-    const parts = capacityParts(heap, held, 42 * GiB);
+  it("adds up to the capacity, idle included, in stacking order", () => {
+    const parts = capacityParts(held, 80 * GiB, 42 * GiB, false);
     expect(parts.reduce((sum, part) => sum + part.bytes, 0)).toBe(80 * GiB);
-    expect(parts.map((part) => part.key)).toEqual(["logits", "parameter", "unknown", "idle", "free"]);
+    expect(parts.map((part) => part.key)).toEqual(["parameter", "logits", "unknown", "idle", "free"]);
     expect(parts.find((part) => part.key === "logits")?.bytes).toBe(18 * GiB);
   });
+  it("calls what an XLA profile does not use free, not idle", () => {
+    const parts = capacityParts(held, 80 * GiB, 80 * GiB, true);
+    expect(parts.at(-1)).toMatchObject({ key: "free", label: "free", bytes: 50 * GiB });
+  });
   it("shows no free part when the capacity is not known", () => {
-    const parts = capacityParts({ ...heap, capacity_bytes: null }, held, null);
-    expect(parts.every((part) => part.kind === "category")).toBe(true);
+    expect(capacityParts(held, null, null, false).every((part) => part.kind === "category")).toBe(true);
   });
 });
 
 describe("sentences", () => {
   const summary = {
-    holders,
     oom_count: 1,
     peak: { is_lower_bound: true, lower_bound_reason: "The ring overflowed." },
   } as unknown as SummaryHeap;
   it("names peak, capacity and the largest known category", () => {
-    expect(headline(heap, summary)).toBe(
+    expect(headline(heap, summary, held)).toBe(
       "At its peak this run holds at least 30.0 GiB of 80.0 GiB. Logits / loss are 60.0 % of it.",
     );
-    expect(headline(heap, null)).toBe("At its peak this run holds 30.0 GiB of 80.0 GiB.");
+    expect(headline(heap, null, [])).toBe("At its peak this run holds 30.0 GiB of 80.0 GiB.");
   });
   it("says where the peak is and what is uncertain", () => {
     expect(conditions(heap, summary, null)).toBe(

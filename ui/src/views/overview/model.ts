@@ -1,8 +1,8 @@
 /** What the overview says, from the summary and the findings; pure. */
-import { categoryLabel } from "../../base/palette.ts";
+import { categoryLabel, categoryOrder } from "../../base/palette.ts";
 import { plural } from "../../base/text.ts";
 import { formatBytes, formatCount, formatShare } from "../../base/units.ts";
-import type { ExplainHeap, Heap, Holders, SummaryHeap, SummaryHolder } from "../../data/types.ts";
+import type { ExplainHeap, Heap, Holders, SummaryHeap } from "../../data/types.ts";
 
 export interface BarPart {
   key: string;
@@ -13,64 +13,69 @@ export interface BarPart {
   category: string | null;
 }
 
+export interface CategoryBytes {
+  category: string;
+  bytes: number;
+}
+
+/** The bytes of the peak by category: from the answer by category, or summed over the rows of a profile. */
+export function categoryBytes(rows: readonly { category: string | null; bytes: number }[]): CategoryBytes[] {
+  const byCategory = new Map<string, number>();
+  for (const { category, bytes } of rows)
+    byCategory.set(category ?? "unknown", (byCategory.get(category ?? "unknown") ?? 0) + bytes);
+  const rank = (category: string) => (categoryOrder as readonly string[]).indexOf(category);
+  return [...byCategory]
+    .map(([category, bytes]) => ({ category, bytes }))
+    .sort((one, two) => rank(one.category) - rank(two.category));
+}
+
 /**
  * The parts of the capacity bar at the peak: who holds it, idle in the cache, not reserved. They add up to the bar.
  * In an XLA profile all that is not in use is free; nothing is idle in a cache.
  */
 export function capacityParts(
-  heap: Heap,
-  summary: Pick<SummaryHeap, "holders" | "peak">,
+  held: readonly CategoryBytes[],
+  capacityBytes: number | null,
   reservedAtPeakBytes: number | null,
+  isProfile: boolean,
 ): BarPart[] {
-  const byCategory = new Map<string, number>();
-  for (const holder of summary.holders)
-    byCategory.set(holder.category, (byCategory.get(holder.category) ?? 0) + holder.bytes);
-  const parts: BarPart[] = [...byCategory].map(([key, bytes]) => ({
-    key,
-    label: categoryLabel(key),
+  const parts: BarPart[] = held.map(({ category, bytes }) => ({
+    key: category,
+    label: categoryLabel(category),
     bytes,
     kind: "category",
-    category: key,
+    category,
   }));
   const used = parts.reduce((sum, part) => sum + part.bytes, 0);
-  const isProfile = summary.peak.used !== undefined;
   const reserved = isProfile ? used : Math.max(used, reservedAtPeakBytes ?? used);
   if (reserved > used)
     parts.push({ key: "idle", label: "idle in cache", bytes: reserved - used, kind: "idle", category: null });
-  const free = (heap.capacity_bytes ?? 0) - reserved;
+  const free = (capacityBytes ?? 0) - reserved;
   const freeLabel = isProfile ? "free" : "not reserved by the allocator";
   if (free > 0) parts.push({ key: "free", label: freeLabel, bytes: free, kind: "free", category: null });
   return parts;
 }
 
 /** `At its peak this run holds 32.8 GiB of 79.2 GiB. Logits are 42 % of it.` */
-export function headline(heap: Heap, summary: SummaryHeap | null): string {
+export function headline(heap: Heap, summary: SummaryHeap | null, held: readonly CategoryBytes[]): string {
   const used = summary?.peak.used;
   const bytes = used?.bytes ?? heap.peak_live_bytes;
   const of = heap.capacity_bytes === null ? "" : ` of ${formatBytes(heap.capacity_bytes)}`;
   const what = used ? `${formatBytes(bytes)}${of} in use, stack and heap together` : `${formatBytes(bytes)}${of}`;
   const bound = summary?.peak.is_lower_bound ? "at least " : "";
-  const largest = summary ? largestCategory(summary.holders) : null;
-  const share =
-    largest && bytes > 0
-      ? ` ${capital(categoryLabel(largest.category))} ${largest.isPlural ? "are" : "is"} ${formatShare(largest.bytes / bytes)} of it.`
-      : "";
-  return `At its peak this run holds ${bound}${what}.${share}`;
+  const known = held.filter(({ category }) => category !== "unknown" && category !== "other");
+  const largest = known.reduce<CategoryBytes | null>(
+    (most, one) => (most && most.bytes >= one.bytes ? most : one),
+    null,
+  );
+  if (!largest || bytes === 0) return `At its peak this run holds ${bound}${what}.`;
+  const name = categoryLabel(largest.category);
+  const verb = /s$|logits/.test(name) ? "are" : "is";
+  return `At its peak this run holds ${bound}${what}. ${capital(name)} ${verb} ${formatShare(largest.bytes / bytes)} of it.`;
 }
 
 function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-function largestCategory(
-  holders: readonly SummaryHolder[],
-): { category: string; bytes: number; isPlural: boolean } | null {
-  const byCategory = new Map<string, number>();
-  for (const holder of holders) byCategory.set(holder.category, (byCategory.get(holder.category) ?? 0) + holder.bytes);
-  byCategory.delete("unknown");
-  const largest = [...byCategory].sort((a, b) => b[1] - a[1])[0];
-  if (!largest) return null;
-  return { category: largest[0], bytes: largest[1], isPlural: /s$|logits/.test(categoryLabel(largest[0])) };
 }
 
 /** Second line: how long, where the peak lies, what is only a lower bound. */
