@@ -10,6 +10,8 @@ import { clampWindow, type Window } from "./viewport.ts";
 /** The closest zoom, in events. On the time axis the closest zoom is a microsecond. */
 const minimumEvents = 8;
 const minimumNs = 1000;
+/** From this share of the peak on, categories say too little to colour by. */
+const mostlyUnknown = 0.85;
 
 export interface SeqRange {
   begin: number;
@@ -30,6 +32,7 @@ export class AppState {
   readonly pinnedRow: Signal<number | null>;
   readonly measured: Signal<SeqRange | null>;
   readonly grouping: Signal<Grouping>;
+  private readonly chosenGrouping: Signal<Grouping | null>;
   readonly order: Signal<Order>;
   readonly hidden: Signal<readonly string[]>;
   readonly showLabels: Signal<boolean>;
@@ -59,7 +62,8 @@ export class AppState {
     this.view = signal(session.heaps.length === 0 && saved.view === "overview" ? "programs" : saved.view);
     const known = session.heaps.some((heap) => heap.index === saved.heap);
     this.heapIndex = signal(known ? saved.heap! : (session.heaps.find((heap) => heap.default)?.index ?? 0));
-    this.grouping = signal(saved.grouping);
+    this.grouping = signal(saved.grouping ?? "category");
+    this.chosenGrouping = signal(saved.grouping);
     this.order = signal(saved.order);
     this.hidden = signal(saved.hidden);
     this.showLabels = signal(saved.showLabels);
@@ -130,14 +134,24 @@ export class AppState {
       this.pinnedRow.value = null;
       this.measured.value = null;
       this.hidden.value = [];
+      if (this.chosenGrouping.value === null) this.grouping.value = "category";
     });
   }
 
   setGrouping(grouping: Grouping): void {
     batch(() => {
+      this.chosenGrouping.value = grouping;
       this.grouping.value = grouping;
       this.hidden.value = [];
     });
+  }
+
+  /** Colours by stack where categories would leave almost all in one colour, unless the reader chose something. */
+  suggestGrouping(unknownShare: number): void {
+    const heap = this.heap.peek();
+    if (this.chosenGrouping.peek() !== null || !heap.has.includes("stacks")) return;
+    const next = unknownShare > mostlyUnknown ? "stack" : "category";
+    if (next !== this.grouping.peek()) this.grouping.value = next;
   }
 
   /** A choice that only one view has, kept in the address. */
@@ -164,7 +178,7 @@ export class AppState {
       pin: this.pinnedRow.value,
       measureBegin: this.measured.value?.begin ?? null,
       measureEnd: this.measured.value?.end ?? null,
-      grouping: this.grouping.value,
+      grouping: this.chosenGrouping.value,
       order: this.order.value,
       hidden: [...this.hidden.value],
       showLabels: this.showLabels.value,

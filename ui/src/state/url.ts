@@ -14,7 +14,8 @@ export interface SavedState {
   pin: number | null;
   measureBegin: number | null;
   measureEnd: number | null;
-  grouping: Grouping;
+  /** Null until the reader chooses: then the page takes the one that says most. */
+  grouping: Grouping | null;
   order: Order;
   hidden: string[];
   showLabels: boolean;
@@ -35,7 +36,7 @@ export const initialState: SavedState = {
   pin: null,
   measureBegin: null,
   measureEnd: null,
-  grouping: "category",
+  grouping: null,
   order: "grouped",
   hidden: [],
   showLabels: true,
@@ -58,7 +59,7 @@ export function encodeState(state: SavedState): string {
     ["pin", state.pin],
     ["from", state.measureBegin],
     ["to", state.measureEnd],
-    ["colour", state.grouping === "category" ? null : state.grouping],
+    ["colour", state.grouping],
     ["order", state.order === "grouped" ? null : state.order],
     ["hide", state.hidden.length > 0 ? state.hidden.join(",") : null],
     ["labels", state.showLabels ? null : "off"],
@@ -88,7 +89,7 @@ export function decodeState(text: string): SavedState {
     pin: integer(parameters.get("pin")),
     measureBegin: integer(parameters.get("from")),
     measureEnd: integer(parameters.get("to")),
-    grouping: grouping && groupings.includes(grouping) ? grouping : "category",
+    grouping: grouping && groupings.includes(grouping) ? grouping : null,
     order: parameters.get("order") === "allocation" ? "allocation" : "grouped",
     hidden: (parameters.get("hide") ?? "").split(",").filter((key) => key !== ""),
     showLabels: parameters.get("labels") !== "off",

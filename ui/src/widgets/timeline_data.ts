@@ -1,5 +1,5 @@
 /** The tiles that a timeline of the current heap and window needs, and the scene they make. */
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { minimumBytes, tileRange } from "../data/tile_request.ts";
 import { CurveModel } from "../gfx/curve_model.ts";
 import { lensEvents } from "../gfx/lens.ts";
@@ -48,6 +48,11 @@ export function useTimeline(options: TimelineOptions): TimelineData {
   const minBytes = minimumBytes(topBytes, Math.max(100, options.height - 150), smallestBlockPixels);
   const stackTile = useFrame("tile", known ? { ...stackParameters, axis, ...range, min_bytes: minBytes } : null);
   const stack = useMemo(() => (stackTile.value ? new StackModel(stackTile.value) : null), [stackTile.value]);
+  useEffect(() => {
+    if (!stack || stackTile.value?.attributes.heap !== heap.index || app.grouping.peek() !== "category") return;
+    const unknown = stack.groups.find((group) => group.key === "unknown")?.bytes_at_peak ?? 0;
+    app.suggestGrouping(unknown / Math.max(1, heap.peak_live_bytes));
+  }, [stack]);
   const peakSeq = heap.peak_live_seq;
   const lensRange = peakSeq === null ? null : lensRangeAt(peakSeq, heap.range_end);
   const lensTile = useFrame(

@@ -4,6 +4,9 @@ import { plural } from "../../base/text.ts";
 import { formatBytes, formatCount, formatShare } from "../../base/units.ts";
 import type { ExplainHeap, Heap, Holders, SummaryHeap } from "../../data/types.ts";
 
+/** A category is named in the headline from this share of the peak on. */
+const tellingShare = 0.2;
+
 export interface BarPart {
   key: string;
   label: string;
@@ -68,7 +71,8 @@ export function headline(heap: Heap, summary: SummaryHeap | null, held: readonly
     (most, one) => (most && most.bytes >= one.bytes ? most : one),
     null,
   );
-  if (!largest || bytes === 0) return `At its peak this run holds ${bound}${what}.`;
+  // A small share would only distract from what is not known.
+  if (!largest || largest.bytes < bytes * tellingShare) return `At its peak this run holds ${bound}${what}.`;
   const name = categoryLabel(largest.category);
   const verb = /s$|logits/.test(name) ? "are" : "is";
   return `At its peak this run holds ${bound}${what}. ${capital(name)} ${verb} ${formatShare(largest.bytes / bytes)} of it.`;
