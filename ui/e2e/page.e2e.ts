@@ -5,8 +5,8 @@ import { addressPart, colourCount, launch, open, outFolder, settle } from "./bro
 import { binary, type Server, sample, startServer } from "./server.ts";
 
 const axeSource = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
-const fixture = process.env.MEMSTRATA_FIXTURE_URL;
-const program = fixture ? null : binary();
+const runningUrl = process.env.MEMSTRATA_URL;
+const program = runningUrl ? null : binary();
 
 const views = [
   "overview",
@@ -35,14 +35,14 @@ async function violations(page: Page): Promise<string[]> {
   return found.flatMap((one) => one.nodes.map((node) => `${one.id}: ${node.html} ${node.failureSummary}`));
 }
 
-describe.skipIf(!program && !fixture)("the page over the server", () => {
+describe.skipIf(!program && !runningUrl)("the page over the server", () => {
   let browser: Browser;
   let server: Server;
   let url: string;
 
   beforeAll(async () => {
     browser = await launch();
-    server = fixture ? { url: fixture, stop: () => {} } : await startServer(program!, [sample]);
+    server = runningUrl ? { url: runningUrl, stop: () => {} } : await startServer(program!, [sample]);
     url = server.url;
   });
   afterAll(async () => {

@@ -3,8 +3,23 @@ import { formatBytes, formatCount, formatDuration } from "../base/units.ts";
 import type { Progress } from "../data/types.ts";
 import { Mark } from "./mark.tsx";
 
+/** What is known of the reading so far. */
+function progressText(progress: Progress): string {
+  const total = progress.total_bytes === null ? "" : ` of ${formatBytes(progress.total_bytes)}`;
+  return [
+    progress.event_count === null ? null : `${formatCount(progress.event_count)} events`,
+    progress.read_bytes === null ? null : `${formatBytes(progress.read_bytes)}${total}`,
+    formatDuration(progress.elapsed_ms * 1e6),
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
 export function Loading({ progress, error }: { progress: Progress | null; error: string | null }) {
-  const share = progress?.total_bytes ? Math.min(1, progress.read_bytes / progress.total_bytes) : null;
+  const share =
+    progress?.total_bytes && progress.read_bytes !== null
+      ? Math.min(1, progress.read_bytes / progress.total_bytes)
+      : null;
   return (
     <main class="ms-start">
       <header class="ms-start__head">
@@ -25,11 +40,7 @@ export function Loading({ progress, error }: { progress: Progress | null; error:
               <div class="ms-start__done" style={{ width: `${share * 100}%` }} />
             </div>
           )}
-          <p class="ms-notice__text">
-            {formatCount(progress?.event_count)} events, {formatBytes(progress?.read_bytes)}
-            {progress?.total_bytes ? ` of ${formatBytes(progress.total_bytes)}` : ""},{" "}
-            {formatDuration((progress?.elapsed_ms ?? 0) * 1e6)}
-          </p>
+          <p class="ms-notice__text">{progress && progressText(progress)}</p>
         </div>
       )}
     </main>

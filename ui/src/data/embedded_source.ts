@@ -47,7 +47,15 @@ export class EmbeddedSource implements DataSource {
   }
 
   async progress(): Promise<Progress> {
-    return { state: "ready", file: "", event_count: 0, read_bytes: 0, total_bytes: null, elapsed_ms: 0, error: null };
+    return {
+      state: "ready",
+      file: "",
+      event_count: null,
+      read_bytes: null,
+      total_bytes: null,
+      elapsed_ms: 0,
+      error: null,
+    };
   }
 
   async json(question: string, parameters: Parameters): Promise<unknown> {

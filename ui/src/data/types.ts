@@ -3,8 +3,8 @@
 export interface Progress {
   state: "reading" | "ready" | "failed";
   file: string;
-  event_count: number;
-  read_bytes: number;
+  event_count: number | null;
+  read_bytes: number | null;
   total_bytes: number | null;
   elapsed_ms: number;
   error: ApiError | null;

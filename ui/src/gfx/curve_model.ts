@@ -34,6 +34,12 @@ export class CurveModel {
     return highest;
   }
 
+  /** True where blocks hold visibly more than was asked for: 1 % of the peak or more. */
+  get hasBlock(): boolean {
+    const apart = this.liveMax.reduce((most, bytes) => Math.max(most, bytes), 0) / 100;
+    return this.blockMax.some((bytes, column) => bytes - this.liveMax[column]! > apart);
+  }
+
   get hasReserved(): boolean {
     return this.reservedMax.some((bytes) => !Number.isNaN(bytes));
   }

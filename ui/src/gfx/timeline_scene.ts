@@ -42,18 +42,25 @@ export interface TimelineScene {
 }
 
 export const gutterLeft = 68;
-export const gutterRight = 44;
+const gutterRight = 44;
+/** Right of a plot without a gauge. */
+const gutterNarrow = 12;
 const axisHeight = 26;
 const laneHeight = laneRows * laneRowHeight + 6;
 const smallestWithLane = 420;
 const spikeReach = 6;
+
+/** Room right of the plot: for the gauge where the capacity is known. */
+export function rightGutter(hasGauge: boolean): number {
+  return hasGauge ? gutterRight : gutterNarrow;
+}
 
 /** The plot inside a picture of this size. */
 export function timelineFrame(scene: TimelineScene, width: number, height: number): PlotFrame {
   const rows = (scene.explain?.steps.length ?? 0) + (scene.explain?.phases.length ?? 0) > 0 ? spanRowsHeight + 6 : 4;
   const lane = hasLane(scene, height) ? laneHeight : 14;
   const top = rows + lane;
-  const right = scene.showGauge ? gutterRight : 12;
+  const right = rightGutter(scene.showGauge);
   const frame: PlotFrame = {
     left: gutterLeft,
     top,

@@ -37,6 +37,12 @@ export function Legend({
           {group.label}
         </button>
       ))}
+      {marks.includes("block") && (
+        <span class="ms-legend__item ms-legend__item--mark">
+          <span class="ms-legend__line" aria-hidden="true" />
+          block
+        </span>
+      )}
       {marks.includes("reserved") && (
         <span class="ms-legend__item ms-legend__item--mark">
           <span class="ms-legend__dash" aria-hidden="true" />

@@ -6,7 +6,7 @@ import { CurveModel } from "../gfx/curve_model.ts";
 import { type PlotFrame, valueAt, xAt, yAt } from "../gfx/plot_frame.ts";
 import type { Renderer } from "../gfx/renderer.ts";
 import { areaUnder, columnX, stepPaths, visibleColumns } from "../gfx/step_path.ts";
-import { gutterLeft, gutterRight } from "../gfx/timeline_scene.ts";
+import { gutterLeft, rightGutter } from "../gfx/timeline_scene.ts";
 import type { AppState } from "../state/app_state.ts";
 import { useApp, useFrame } from "../state/context.ts";
 import { panWindow } from "../state/viewport.ts";
@@ -19,7 +19,7 @@ export function Minimap() {
   const [box, size] = useSize<HTMLDivElement>();
   const heap = app.heap.value;
   const axis = app.axis.value;
-  const plotWidth = Math.max(64, size.width - gutterLeft - gutterRight);
+  const plotWidth = Math.max(64, size.width - gutterLeft - rightGutter(heap.capacity_bytes !== null));
   const range = tileRange(0, app.rangeEnd.value, app.rangeEnd.value, plotWidth, axis);
   const tile = useFrame("tile", size.width > 0 ? { kind: "live_curve", heap: heap.index, axis, ...range } : null);
   const curve = useMemo(() => (tile.value ? new CurveModel(tile.value) : null), [tile.value]);

@@ -77,7 +77,7 @@ function Timeline() {
           <Legend
             groups={scene.stack.groups}
             fills={groupFills(scene.stack, scene.theme, scene.grouping)}
-            marks={scene.curve?.hasReserved ? ["reserved", "idle", "hairline"] : ["hairline"]}
+            marks={legendMarks(scene)}
           />
         )}
         <span class="ms-subbar__hint">drag to pan · wheel to zoom · shift-drag to measure</span>
@@ -87,6 +87,14 @@ function Timeline() {
       <MarkTable />
     </>
   );
+}
+
+/** The lines and patterns that this picture really has. */
+function legendMarks(scene: TimelineScene): string[] {
+  const marks = ["hairline"];
+  if (scene.curve?.hasReserved) marks.push("reserved", "idle");
+  if (scene.curve?.hasBlock) marks.push("block");
+  return marks;
 }
 
 function noTimeReason(simulated: boolean): string {
