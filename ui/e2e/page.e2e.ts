@@ -5,6 +5,7 @@ import { addressPart, colourCount, launch, open, outFolder, settle } from "./bro
 import { binary, type Server, sample, startServer } from "./server.ts";
 
 const axeSource = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+// A page that is already served, instead of the binary.
 const runningUrl = process.env.MEMSTRATA_URL;
 const program = runningUrl ? null : binary();
 

@@ -1,5 +1,5 @@
 /** The server under test: the real binary over the sample of this repository. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -11,9 +11,15 @@ export const sample = `${root}tests/sample/training_oom.pickle`;
 /** The binary to test, or null with a printed reason. */
 export function binary(): string | null {
   const path = process.env.MEMSTRATA_BIN ?? `${root}build/release/memstrata`;
-  if (existsSync(path)) return path;
-  console.log(`skipped: there is no binary at ${path}; build it or set MEMSTRATA_BIN`);
+  if (!existsSync(path)) console.log(`skipped: there is no binary at ${path}; build it or set MEMSTRATA_BIN`);
+  else if (spawnSync(path, ["open", "--help"]).status !== 0) console.log(`skipped: ${path} was built without the page`);
+  else return path;
   return null;
+}
+
+/** Writes the report of `files` to `output`. */
+export function writeReport(program: string, files: readonly string[], output: string): void {
+  execFileSync(program, ["report", ...files, "-o", output], { stdio: "pipe" });
 }
 
 export interface Server {
