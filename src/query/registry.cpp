@@ -8,7 +8,7 @@ std::span<const QuestionInfo* const> AllQuestions() {
   static constexpr const QuestionInfo* kAll[] = {
       &kSessionQuestion, &kSummaryQuestion,    &kTileQuestion,   &kCursorQuestion, &kSeekQuestion,
       &kStateQuestion,   &kAllocationQuestion, &kPickQuestion,   &kFlameQuestion,  &kHoldersQuestion,
-      &kRangeQuestion,   &kSearchQuestion,     &kEventsQuestion, &kSpansQuestion,
+      &kRangeQuestion,   &kSearchQuestion,     &kEventsQuestion, &kSpansQuestion,  &kProgramQuestion,
   };
   return kAll;
 }

@@ -10,7 +10,6 @@
 namespace memstrata {
 namespace {
 
-constexpr size_t kCacheBytes = 96 << 20;
 constexpr std::string_view kApiPrefix = "api/v1/";
 constexpr std::string_view kJsonType = "application/json";
 constexpr std::string_view kFrameType = "application/vnd.memstrata.frame";
@@ -84,7 +83,6 @@ Router::Router(SessionHost& session, std::string token, uint16_t port)
       prefix_(fmt::format("/{}/", token)),
       host_by_address_(fmt::format("127.0.0.1:{}", port)),
       host_by_name_(fmt::format("localhost:{}", port)),
-      cache_(kCacheBytes),
       workers_(std::max(2U, std::thread::hardware_concurrency())) {}
 
 tl::expected<std::string_view, HttpResponse> Router::Admit(const HttpRequest& request) const {
@@ -138,15 +136,13 @@ HttpResponse Router::AnswerApi(std::string_view name_and_query) {
   if (!parameters) return Refuse(parameters.error());
   const auto session = session_.Session();
   if (!session) return Refuse(session.error());
-  // The session is part of the key: a further file makes a new one.
-  const std::string key =
-      fmt::format("{}/{}?{}", static_cast<const void*>(session->get()), name, parameters->ToQuery());
+  const std::string key = fmt::format("{}?{}", name, parameters->ToQuery());
   Result<memstrata::Answer> answer = Fail(ErrorCode::kInternal, "");
-  if (std::optional<memstrata::Answer> kept = cache_.Find(key)) {
+  if (std::optional<memstrata::Answer> kept = session->answers->Find(key)) {
     answer = std::move(*kept);
   } else {
-    answer = Compute(**session, name, *parameters);
-    if (answer) cache_.Keep(key, *answer);
+    answer = Compute(*session->index, name, *parameters);
+    if (answer) session->answers->Keep(key, *answer);
   }
   if (!answer) return Refuse(answer.error());
   const bool is_frame = answer->type == memstrata::Answer::Type::kFrame;

@@ -5,7 +5,6 @@
 #include <semaphore>
 #include <string>
 
-#include "query/answer_cache.h"
 #include "serve/http_message.h"
 #include "serve/session_host.h"
 
@@ -31,7 +30,6 @@ class Router {
   std::string prefix_;  // "/TOKEN/"
   std::string host_by_address_;
   std::string host_by_name_;
-  AnswerCache cache_;
   std::counting_semaphore<> workers_;  // answers computed at once: more would only share the processors and the memory
 };
 

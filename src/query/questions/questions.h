@@ -19,5 +19,6 @@ extern const QuestionInfo kRangeQuestion;
 extern const QuestionInfo kSearchQuestion;
 extern const QuestionInfo kEventsQuestion;
 extern const QuestionInfo kSpansQuestion;
+extern const QuestionInfo kProgramQuestion;
 
 }  // namespace memstrata
