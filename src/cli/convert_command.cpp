@@ -1,5 +1,6 @@
 #include "analysis/category/category.h"
 #include "cli/common_flags.h"
+#include "cli/convert_xprof.h"
 #include "cli/output_file.h"
 #include "cli/verbs.h"
 #include "query/table.h"
@@ -9,7 +10,7 @@
 namespace memstrata::cli {
 namespace {
 
-constexpr std::string_view kTargets[] = {"csv", "json"};
+constexpr std::string_view kTargets[] = {"csv", "json", kToXProfProfile, kToXProfViewer};
 
 DerivedColumns Derive(const Store& store) {
   DerivedColumns derived;
@@ -22,6 +23,7 @@ DerivedColumns Derive(const Store& store) {
 }
 
 Status Write(const Arguments& arguments, const Store& store, ByteSink& sink) {
+  if (arguments.Get("--to")->starts_with("xprof-")) return WriteXProfTarget(arguments, store, sink);
   MEMSTRATA_ASSIGN_OR_RETURN(const TableInfo* table, FindTable(arguments.Get("--table").value_or("events")));
   const Heap* heap = nullptr;
   if (const auto id = arguments.Get("--heap")) {
@@ -54,11 +56,17 @@ int RunConvert(const Arguments& arguments, Console& console) {
 }
 
 constexpr FlagSpec kFlags[] = {
-    {"--to", "", "FORMAT", "csv or json", kTargets},
+    {"--to", "", "FORMAT", "csv or json (one table), or XProf's Memory Profile or Memory Viewer JSON", kTargets},
     {"--table", "", "NAME",
      "events (default), allocations, segments, final_segments, blocks, spans, stacks, frames, heaps, sources or "
      "diagnostics"},
     {"--output", "-o", "PATH", "Write to this file instead of standard output"},
+    {"--xprof-compat", "", "",
+     "With --to xprof-memory-profile: what XProf itself prints, with its mistakes, to compare numbers"},
+    {"--module", "", "NAME",
+     "With --to xprof-memory-viewer: the program, for example \"jit_f(15)\"; may be left out for a file with one"},
+    {"--memory-space", "", "N",
+     "With --to xprof-memory-viewer: the memory space (0 device memory, the default; 1 on-chip …)"},
     kHeapFlag,
     kFormatFlag,
     kQuietFlag,
@@ -66,6 +74,7 @@ constexpr FlagSpec kFlags[] = {
 constexpr std::string_view kExamples[] = {
     "memstrata convert snapshot.pickle --to csv --table allocations -o allocations.csv",
     "memstrata convert snapshot.pickle --to json --table segments --heap cuda:0",
+    "memstrata convert host0.xplane.pb --to xprof-memory-profile --xprof-compat -o xprof.json",
 };
 
 }  // namespace

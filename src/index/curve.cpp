@@ -46,11 +46,32 @@ Curve FromSegmentEvents(const Store& store, const Heap& heap, Curve curve) {
   return curve;
 }
 
+// An XPlane profile says the level after each event; before the first one it was what the preexisting blocks hold.
+Curve FromXPlane(const Store& store, const Heap& heap, Measure measure, Curve curve) {
+  const XPlaneEventTable& details = store.xplane.events;
+  curve.after_bytes.Reserve(heap.events.size());
+  for (uint32_t row = heap.events.begin; row < heap.events.end; ++row) {
+    const uint64_t free_bytes = details.free_bytes[row] == kUnknownBytes ? 0 : details.free_bytes[row];
+    const uint64_t around = measure == Measure::kReserved ? details.stack_bytes[row] + free_bytes : 0;
+    curve.after_bytes.PushBack(details.heap_bytes[row] + around);
+  }
+  if (measure == Measure::kReserved) {
+    curve.begin_bytes = curve.after_bytes[0];
+  } else {
+    const AllocationTable& table = store.allocations;
+    for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
+      if (table.alloc_seq[row] == kNone) curve.begin_bytes += table.size_bytes[row];
+    }
+  }
+  return curve;
+}
+
 }  // namespace
 
 Curve BuildCurve(const Store& store, const Heap& heap, Measure measure, Curve reuse) {
   reuse.begin_bytes = 0;
   reuse.after_bytes.Truncate(0);
+  if (store.HasXPlaneDetails(heap)) return FromXPlane(store, heap, measure, std::move(reuse));
   switch (measure) {
     case Measure::kBlock:
       return FromAllocations(store, heap, store.allocations.block_bytes, std::move(reuse));

@@ -28,7 +28,8 @@ struct Peak {
 
 /// unit: bytes   cost: O(events + allocations)
 /// kRequested: Σ requested sizes of live blocks, pending ones included. kBlock: Σ block sizes, derived for past blocks
-/// (AllocationFlag::kBlockApproximate). kReserved: Σ segments; only for heaps with has_segments.
+/// (AllocationFlag::kBlockApproximate). kReserved: Σ segments; only for heaps with has_segments. A heap of an XPlane
+/// profile: kRequested and kBlock are its recorded heap level, kReserved is stack + heap + free.
 /// `reuse`: a curve that is no longer needed; its memory is taken.
 Curve BuildCurve(const Store& store, const Heap& heap, Measure measure, Curve reuse = {});
 

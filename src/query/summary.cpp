@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "base/units.h"
 
@@ -103,7 +104,27 @@ void DescribeEnd(const Store& store, const Heap& heap, const Curve& live, HeapSu
   summary.end_reserved_bytes = summary.idle->reserved_bytes;
 }
 
-Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const SummaryOptions& options) {
+// An XPlane profile: its peak is where stack + heap is highest, and its breakdown has operations instead of stacks.
+Status DescribeProfile(const Store& store, const Heap& heap, const Profile& xprof, const SummaryOptions& options,
+                       HeapSummary& summary) {
+  ProfileSummary profile = SummarizeProfile(store, static_cast<uint32_t>(&heap - store.heaps.data()), xprof);
+  const Peak used_peak{profile.used_bytes, Moment::AfterEvent(profile.peak_seq)};
+  MEMSTRATA_ASSIGN_OR_RETURN(summary.holders_at, ParseMoment(options.at, store, heap, used_peak));
+  if (summary.holders_at.event_count == 0) summary.holders_at = Moment::AfterEvent(0);
+  const uint32_t row = store.EventRow(heap, summary.holders_at.seq());
+  summary.holders_bytes = store.xplane.events.stack_bytes[row] + store.xplane.events.heap_bytes[row];
+  profile.holders = ProfileHolders(store, heap, summary.holders_at, options.top_count);
+  if (profile.free_bytes) {
+    const Curve reserved = BuildCurve(store, heap, Measure::kReserved);
+    summary.reserved_peak = PointAt(store, heap, FindPeak(reserved));
+    summary.end_reserved_bytes = reserved.At(Moment::End(heap));
+  }
+  summary.profile = std::move(profile);
+  return {};
+}
+
+Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const SummaryOptions& options,
+                                  const Profile* xprof) {
   HeapSummary summary;
   summary.heap = &heap;
   CountEvents(store, heap, summary);
@@ -113,6 +134,11 @@ Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const Su
   summary.is_lower_bound = heap.lower_bound != LowerBoundReason::kExact;
   summary.lower_bound_reason = ReasonOf(heap, summary);
   if (options.curve_column_count > 0) summary.live_columns = Reduce(live, options.curve_column_count);
+  if (xprof != nullptr) {
+    MEMSTRATA_TRY(DescribeProfile(store, heap, *xprof, options, summary));
+    summary.end_live_bytes = live.At(Moment::End(heap));
+    return summary;
+  }
   MEMSTRATA_ASSIGN_OR_RETURN(summary.holders_at, ParseMoment(options.at, store, heap, peak));
   summary.holders_bytes = live.At(summary.holders_at);
   summary.holders = FindHolders(store, heap, summary.holders_at, options.by, options.top_count);
@@ -178,13 +204,25 @@ Result<Moment> ParseMoment(std::string_view text, const Store& store, const Heap
 
 Result<SummaryAnswer> Summarize(const Store& store, const SummaryOptions& options) {
   SummaryAnswer answer{&store, options, {}};
+  std::map<uint32_t, Profile> xprof_by_source;
   std::string known;
   for (const Heap& heap : store.heaps) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", heap.id);
     if (!options.heap.empty() && heap.id != options.heap) continue;
-    MEMSTRATA_ASSIGN_OR_RETURN(HeapSummary summary, SummarizeHeap(store, heap, options));
+    const Profile* xprof = nullptr;
+    if (store.HasXPlaneDetails(heap)) {
+      const auto [entry, is_new] = xprof_by_source.try_emplace(heap.source);
+      if (is_new) entry->second = XProfProfile(store, heap.source);
+      xprof = &entry->second;
+    }
+    MEMSTRATA_ASSIGN_OR_RETURN(HeapSummary summary, SummarizeHeap(store, heap, options, xprof));
     answer.heaps.push_back(std::move(summary));
   }
+  std::vector<HeapPeak> peaks;
+  for (const HeapSummary& summary : answer.heaps) {
+    if (summary.profile) peaks.push_back({summary.heap, summary.profile->used_bytes, summary.profile->utilization});
+  }
+  answer.hosts = SummarizeHosts(peaks);
   if (answer.heaps.empty() && !options.heap.empty()) {
     return Fail(ErrorCode::kInvalidArgument,
                 known.empty() ? fmt::format("There is no heap \"{}\": the file holds none.", options.heap)

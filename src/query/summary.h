@@ -10,6 +10,8 @@
 #include "analysis/idle/idle.h"
 #include "base/result.h"
 #include "index/curve.h"
+#include "query/host_summary.h"
+#include "query/profile_summary.h"
 
 namespace memstrata {
 
@@ -62,6 +64,7 @@ struct HeapSummary {
   uint64_t holders_bytes = 0;  // live at that moment = Σ holders
   std::vector<Holder> holders;
   std::vector<OutOfMemoryEvent> out_of_memory;
+  std::optional<ProfileSummary> profile;  // of a heap of an XPlane profile; its holders replace `holders`
   std::vector<CurveColumn> live_columns;
   std::vector<CurveColumn> reserved_columns;
 };
@@ -70,6 +73,7 @@ struct SummaryAnswer {
   const Store* store = nullptr;
   SummaryOptions options;
   std::vector<HeapSummary> heaps;
+  std::vector<HostSummary> hosts;  // when the heaps are of several hosts, the worst first
 };
 
 /// errors: kNotFound (no such heap; the message lists them), kInvalidArgument (unreadable `at`)

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "readers/heap_names.h"
 #include "readers/reader.h"
+#include "readers/session_files.h"
 
 namespace memstrata {
 namespace {
@@ -75,12 +77,25 @@ ReadLimits DefaultReadLimits() {
 }
 
 Result<Store> OpenSession(std::span<const std::string> files, const OpenOptions& options) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const SessionFiles session, ExpandFolders({files.begin(), files.end()}));
   StoreBuilder builder;
-  for (const std::string& file : files) {
+  for (const std::string& file : session.files) {
     Result<Input> input = OpenInput(file);
     if (!input) return InFile(std::move(input).error(), file);
     if (Status status = ReadInto(builder, *input, options); !status) return InFile(std::move(status).error(), file);
   }
+  if (session.other_run_count > 0) {
+    builder.diagnostics().Note(
+        Severity::kInfo, "other_runs",
+        "The log directory holds earlier runs, which are not read; name the folder of a run to read it.", kUnknownBytes,
+        session.other_run_count);
+  }
+  if (session.unreadable_count > 0) {
+    builder.diagnostics().Note(Severity::kDataLoss, "riegeli",
+                               "Riegeli files (*.xplane.riegeli) cannot be read and are left out.", kUnknownBytes,
+                               session.unreadable_count);
+  }
+  NameHeapsApart(builder.store());
   return std::move(builder).Finalize();
 }
 

@@ -82,7 +82,7 @@ void AllocationTracker::Alloc(uint32_t row, uint32_t seq) {
   const uint64_t size_bytes = Believable(events_.size_bytes[row]);
   table_.addr.PushBackReserved(events_.addr[row]);
   table_.size_bytes.PushBackReserved(size_bytes);
-  table_.block_bytes.PushBackReserved(rounding_.BlockBytes(size_bytes));
+  table_.block_bytes.PushBackReserved(BlockBytes(size_bytes));
   table_.alloc_seq.PushBackReserved(seq);
   table_.free_requested_seq.PushBackReserved(kNone);
   table_.free_seq.PushBackReserved(kNone);
@@ -90,7 +90,7 @@ void AllocationTracker::Alloc(uint32_t row, uint32_t seq) {
   table_.free_stack.PushBackReserved({0});
   table_.stream.PushBackReserved(events_.stream[row]);
   table_.pool.PushBackReserved(events_.pool.empty() ? kNone : events_.pool[row]);
-  table_.flags.PushBackReserved(kBlockApproximate);
+  table_.flags.PushBackReserved(ApproximateFlag());
   events_.allocation[row] = id;
 }
 
@@ -98,9 +98,9 @@ void AllocationTracker::Alloc(uint32_t row, uint32_t seq) {
 uint32_t AllocationTracker::AddPreexisting(uint32_t row, uint32_t seq) {
   const uint64_t size_bytes = Believable(events_.size_bytes[row]);
   const uint32_t id = kPreexistingBit | static_cast<uint32_t>(preexisting_.size());
-  preexisting_.push_back({events_.addr[row], size_bytes, rounding_.BlockBytes(size_bytes), kNone, seq,
-                          events_.stream[row], events_.pool.empty() ? kNone : events_.pool[row], StackId{0},
-                          events_.stack[row], kPreexisting | kFreeUnmatched | kBlockApproximate});
+  preexisting_.push_back({events_.addr[row], size_bytes, BlockBytes(size_bytes), kNone, seq, events_.stream[row],
+                          events_.pool.empty() ? kNone : events_.pool[row], StackId{0}, events_.stack[row],
+                          static_cast<uint8_t>(kPreexisting | kFreeUnmatched | ApproximateFlag())});
   events_.allocation[row] = id;
   return id;
 }

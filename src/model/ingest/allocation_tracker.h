@@ -35,7 +35,8 @@ struct PairingResult {
 class AllocationTracker {
  public:
   /// Works on the rows [first, end) of the event table, whose `allocation` column it fills; `heap.events` must be set.
-  AllocationTracker(StoreBuilder& builder, Heap& heap, const BlockRounding& rounding)
+  /// `rounding` says how requests become blocks; null: the sizes of the events are block sizes.
+  AllocationTracker(StoreBuilder& builder, Heap& heap, const BlockRounding* rounding)
       : builder_(builder),
         heap_(heap),
         rounding_(rounding),
@@ -69,10 +70,14 @@ class AllocationTracker {
   void NoteUnexplainedRequests();
   void AppendPreexisting();
   uint64_t Believable(uint64_t size_bytes);
+  uint64_t BlockBytes(uint64_t size_bytes) const {
+    return rounding_ == nullptr ? size_bytes : rounding_->BlockBytes(size_bytes);
+  }
+  uint8_t ApproximateFlag() const { return rounding_ == nullptr ? 0 : kBlockApproximate; }
 
   StoreBuilder& builder_;
   Heap& heap_;
-  const BlockRounding& rounding_;
+  const BlockRounding* rounding_;
   EventTable& events_;
   AllocationTable& table_;
   FlatMap<uint64_t, uint32_t> live_;  // addr → allocation row

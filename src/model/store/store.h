@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "model/store/programs.h"
 #include "model/store/tables.h"
+#include "model/store/xplane_events.h"
 #include "model/table/stack_tree.h"
 #include "model/table/string_pool.h"
 
@@ -21,6 +23,8 @@ struct Store {
   FinalSegmentTable final_segments;
   BlockTable blocks;
   SpanTable spans;
+  XPlaneTable xplane;
+  std::vector<Program> programs;
   StringPool strings;
   StackTree stacks;
   std::vector<uint64_t> streams;  // raw handles; the column holds the index
@@ -35,6 +39,11 @@ struct Store {
   /// Time of an event, kNoTime where not recorded.
   int64_t EventTime(const Heap& heap, uint32_t seq) const {
     return events.time_ns.empty() ? kNoTime : events.time_ns[heap.events.begin + seq];
+  }
+  /// Whether the heap's events have rows in xplane.events: then its levels are recorded, not summed up.
+  bool HasXPlaneDetails(const Heap& heap) const {
+    return heap.events.size() > 0 && heap.events.end <= xplane.events.size() &&
+           xplane.events.line[heap.events.begin] != kNone;
   }
   /// The heap with this id, or nullptr.
   const Heap* FindHeap(std::string_view id) const;

@@ -156,7 +156,7 @@ class Assembler {
     heap.events = events;
     std::vector<FinalBlock> final_blocks = AddFinalState(plan, heap);
     SegmentTracker(builder_, heap).Run(plan.final_known);
-    AllocationTracker tracker(builder_, heap, rounding_);
+    AllocationTracker tracker(builder_, heap, &rounding_);
     MEMSTRATA_ASSIGN_OR_RETURN(const PairingResult pairing, tracker.Run(plan.final_known ? &final_blocks : nullptr));
     SetPools(heap, plan);
     Judge(heap, plan, pairing);

@@ -2,6 +2,8 @@
 
 #include "analysis/frames/useful_frame.h"
 #include "report/json/common_json.h"
+#include "report/json/profile_json.h"
+#include "report/json/program_json.h"
 
 namespace memstrata {
 namespace {
@@ -24,6 +26,7 @@ void WritePeak(JsonWriter& json, const HeapSummary& summary) {
   // The block sizes of a moment are all recorded only when that moment is the end.
   WritePoint(json, "block", summary.block_peak, summary.event_count > 0);
   WritePoint(json, "reserved", summary.reserved_peak, false);
+  if (summary.profile) WriteProfilePeak(json, *summary.profile);
   json.Field("is_lower_bound", summary.is_lower_bound);
   json.Key("lower_bound_reason");
   if (summary.is_lower_bound) {
@@ -114,6 +117,7 @@ void WriteHeap(JsonWriter& json, const Store& store, const HeapSummary& summary)
   json.Field("bytes", summary.preexisting_bytes);
   json.EndObject();
   WritePeak(json, summary);
+  if (summary.profile) WriteProfileFigures(json, *summary.profile);
   WriteEnd(json, summary);
   WriteFragmentation(json, summary.idle);
   json.Key("holders_at");
@@ -124,6 +128,7 @@ void WriteHeap(JsonWriter& json, const Store& store, const HeapSummary& summary)
   json.EndObject();
   json.Key("holders");
   json.StartArray();
+  if (summary.profile) WriteProfileHolders(json, *summary.profile, summary.holders_bytes);
   for (const Holder& holder : summary.holders) WriteHolder(json, store, holder, summary.holders_bytes);
   json.EndArray();
   WriteOutOfMemory(json, summary);
@@ -141,6 +146,8 @@ Status WriteSummaryJson(const SummaryAnswer& answer, ByteSink& sink) {
   json.StartArray();
   for (const HeapSummary& summary : answer.heaps) WriteHeap(json, *answer.store, summary);
   json.EndArray();
+  if (!answer.store->programs.empty()) WritePrograms(json, *answer.store, answer.options.top_count);
+  WriteHosts(json, answer.hosts);
   WriteMissing(json, *answer.store);
   WriteDiagnostics(json, *answer.store);
   json.EndObject();

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "analysis/frames/useful_frame.h"
 #include "base/units.h"
 #include "report/text/curve_chart.h"
+#include "report/text/profile_text.h"
+#include "report/text/program_text.h"
 
 namespace memstrata {
 namespace {
@@ -24,8 +27,11 @@ class SummaryText {
 
   std::string Write() {
     for (const Source& source : store_.sources) WriteSource(source);
-    if (answer_.heaps.empty()) out_ += "\nNo device memory was in use when this file was written.\n";
+    if (answer_.heaps.empty() && store_.programs.empty() && store_.missing.empty())
+      out_ += "\nNo device memory was in use when this file was written.\n";
+    WriteHosts();
     for (const HeapSummary& heap : answer_.heaps) WriteHeap(heap);
+    out_ += ProgramsText(store_, style_, width_, answer_.options.top_count);
     WriteNotes();
     return std::move(out_);
   }
@@ -39,19 +45,25 @@ class SummaryText {
     out_ += line + "\n";
   }
 
+  void WriteHosts() {
+    if (answer_.hosts.empty()) return;
+    const HostSummary& worst = answer_.hosts.front();
+    const HostSummary& best = answer_.hosts.back();
+    out_ += "\n" + style_.Bold(fmt::format("{} hosts, the highest peak first", answer_.hosts.size()));
+    out_ += style_.Dim(fmt::format("  {} apart", FormatBytes(worst.peak_used_bytes - best.peak_used_bytes))) + "\n";
+    for (const HostSummary& host : answer_.hosts) {
+      out_ += fmt::format("  {}  {}  {}\n", PadLeft(FormatBytes(host.peak_used_bytes), 9),
+                          PadLeft(host.utilization ? FormatPercent(*host.utilization) : "", 7),
+                          Shorten(host.worst_heap, width_ - 24));
+    }
+  }
+
   void Line(std::string_view label, std::string_view text) {
     out_ += fmt::format("  {}{}\n", PadRight(label, kLabelWidth), text);
   }
   void Heading(std::string_view text) { out_ += fmt::format("\n  {}\n", style_.Bold(text)); }
 
-  std::string When(const HeapSummary& heap, Moment moment) const {
-    if (moment.seq() == kNone) return "before the first event";
-    std::string text = fmt::format("at event {}", FormatCount(moment.seq()));
-    const int64_t time_ns = store_.EventTime(*heap.heap, moment.seq());
-    if (time_ns != kNoTime && heap.first_time_ns)
-      text += fmt::format(", {} after the first", FormatDuration(std::max<int64_t>(0, time_ns - *heap.first_time_ns)));
-    return text;
-  }
+  std::string When(const HeapSummary& heap, Moment moment) const { return DescribeMoment(store_, heap, moment); }
 
   void WriteHeap(const HeapSummary& heap) {
     out_ += "\n" + style_.Bold(Shorten(heap.heap->id, 40));
@@ -67,6 +79,10 @@ class SummaryText {
       out_ += style_.Dim(PadLeft("", 13) + (heap.reserved_columns.empty() ? "█ live" : "█ live   · reserved") +
                          "   by order of events") +
               "\n\n";
+    }
+    if (heap.profile) {
+      out_ += ProfileText(store_, heap, options_.style, width_, said_);
+      return;
     }
     WritePeaks(heap);
     WriteHolders(heap);
@@ -215,10 +231,20 @@ class SummaryText {
   const SummaryTextOptions& options_;
   const TextStyle& style_;
   size_t width_;
+  std::set<std::string> said_;  // explanations that need not be repeated
   std::string out_;
 };
 
 }  // namespace
+
+std::string DescribeMoment(const Store& store, const HeapSummary& heap, Moment moment) {
+  if (moment.seq() == kNone) return "before the first event";
+  std::string text = fmt::format("at event {}", FormatCount(moment.seq()));
+  const int64_t time_ns = store.EventTime(*heap.heap, moment.seq());
+  if (time_ns != kNoTime && heap.first_time_ns)
+    text += fmt::format(", {} after the first", FormatDuration(std::max<int64_t>(0, time_ns - *heap.first_time_ns)));
+  return text;
+}
 
 Status WriteSummaryText(const SummaryAnswer& answer, const SummaryTextOptions& options, ByteSink& sink) {
   return sink.Write(SummaryText(answer, options).Write());

@@ -12,6 +12,9 @@ struct SummaryTextOptions {
   bool full_stacks = false;  // every frame of every holder
 };
 
+/// "at event 1,234, 1.25 ms after the first".
+std::string DescribeMoment(const Store& store, const HeapSummary& heap, Moment moment);
+
 Status WriteSummaryText(const SummaryAnswer& answer, const SummaryTextOptions& options, ByteSink& sink);
 
 }  // namespace memstrata

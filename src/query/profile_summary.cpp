@@ -1,0 +1,170 @@
+#include "query/profile_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/units.h"
+
+namespace memstrata {
+namespace {
+
+std::optional<std::string> Known(std::string_view text) {
+  // "(null)" is how older JAX prints a missing name.
+  if (text.empty() || text == "(null)") return std::nullopt;
+  return std::string(text);
+}
+
+ProfileHolder HolderOf(const ProfileView& view, const ProfileAllocator& allocator, const ProfileRow& row) {
+  ProfileHolder holder;
+  holder.block_count = row.count;
+  holder.category = "unknown";
+  if (row.remainder != kNone) {
+    const ProfileRemainder& rest = allocator.remainders[row.remainder];
+    holder.bytes = rest.bytes;
+    holder.block_count = 0;
+    holder.name = rest.name;
+    holder.is_before_recording = rest.name == kBeforeRecordingName;
+    if (rest.name == kStackName) holder.category = "stack";
+    return holder;
+  }
+  const ProfileSnapshot& block = allocator.kept[row.snapshot];
+  holder.bytes = static_cast<int64_t>(view.SizeBytes(block.row) * row.count);
+  holder.requested_bytes = view.RequestedBytes(block.row) * row.count;
+  holder.op = Known(view.Op(block.label_row));
+  holder.region_type = Known(view.Region(block.label_row));
+  if (view.DataType(block.label_row) != "INVALID") holder.data_type = std::string(view.DataType(block.label_row));
+  holder.shape = Known(view.Shape(block.label_row));
+  return holder;
+}
+
+void AddNotes(const Store& store, const Heap& heap, const ProfileAllocator& allocator, ProfileSummary& summary) {
+  std::vector<std::string>& notes = summary.notes;
+  notes.emplace_back(
+      "This memory is what XLA's own allocator manages. It usually takes the whole pool at start, so that the driver "
+      "shows it as "
+      "used although most of it is free here.");
+  if (summary.largest_request_bytes && summary.fragmentation > 0) {
+    notes.push_back(
+        fmt::format("Fragmentation {} means that the largest free piece is {} of what is free in the pool. If the pool "
+                    "has its full "
+                    "size, the largest request that would still succeed at the peak is {} of {} free.",
+                    FormatPercent(summary.fragmentation), FormatPercent(1 - summary.fragmentation),
+                    FormatBytes(*summary.largest_request_bytes), FormatBytes(*summary.free_bytes)));
+  }
+  const ProfileView view(store, false);
+  uint64_t lowest = UINT64_MAX;
+  for (uint32_t row = heap.events.begin; row < heap.events.end; ++row) lowest = std::min(lowest, view.UsedBytes(row));
+  if (summary.used_bytes - lowest <= summary.used_bytes / 100) {
+    notes.push_back(summary.stack_bytes > 0 ? "The line is flat: a TPU program reserves its stack when it starts, and "
+                                              "what was allocated before the profiler was on "
+                                              "stays. The plan of the program shows what happens inside."
+                                            : "The line is nearly flat: what is live was allocated before the profiler "
+                                              "was on, or is kept for the whole recording.");
+  }
+  notes.emplace_back(
+      "This view is measured over time and across programs; the static plan of a program is in its own order and knows "
+      "no other program.");
+  if (allocator.lifetime_peak_bytes > allocator.peak_used_bytes) {
+    notes.push_back(fmt::format("The allocator's heap was higher before the recording: {} at its highest.",
+                                FormatBytes(allocator.lifetime_peak_bytes)));
+  }
+}
+
+void AddDifferences(const ProfileAllocator& ours, const ProfileAllocator* theirs, const ProfileView& xprof_view,
+                    std::vector<std::string>& out) {
+  if (theirs == nullptr) {
+    out.emplace_back(
+        "XProf does not show this memory ID: its events are in planes or encodings that XProf does not read.");
+    return;
+  }
+  uint64_t counted = 0;
+  for (const ProfileSnapshot& snapshot : theirs->sampled) counted += xprof_view.IsAllocation(snapshot.row) ? 1 : 0;
+  if (counted != ours.allocation_count || theirs->sampled.size() != ours.event_count) {
+    out.push_back(
+        fmt::format("XProf counts {} of {} allocations and {} of {} frees: it counts in at most 1,000 sampled points, "
+                    "of the first host plane.",
+                    FormatCount(counted), FormatCount(ours.allocation_count),
+                    FormatCount(theirs->sampled.size() - counted), FormatCount(ours.free_count)));
+  }
+  if (theirs->lifetime_peak_bytes != ours.lifetime_peak_bytes) {
+    out.push_back(fmt::format(
+        "XProf's lifetime peak is {}, the true one {}: it takes the last event of the file instead of the highest.",
+        FormatBytes(theirs->lifetime_peak_bytes), FormatBytes(ours.lifetime_peak_bytes)));
+  }
+  if (theirs->peak_used_bytes != ours.peak_used_bytes) {
+    out.push_back(fmt::format("XProf's peak is {}, the true one {}: events are missing in what it reads.",
+                              FormatBytes(theirs->peak_used_bytes), FormatBytes(ours.peak_used_bytes)));
+  }
+  if (theirs->peak_time_ps != ours.peak_time_ps) {
+    out.push_back(
+        fmt::format("XProf puts the peak at {:.3f} ms, it is at {:.3f} ms: it leaves out when each thread's line "
+                    "starts, and takes the last of equal peaks.",
+                    static_cast<double>(theirs->peak_time_ps) * 1e-9, static_cast<double>(ours.peak_time_ps) * 1e-9));
+  }
+  for (const ProfileRemainder& rest : theirs->remainders) {
+    if (rest.name == kStackName) continue;
+    out.push_back(fmt::format(
+        "XProf shows {} as \"{}\": it lists only allocations of the step of the peak. That memory is in use.",
+        FormatBytes(rest.bytes), rest.name));
+  }
+}
+
+const ProfileAllocator* Find(const Profile& profile, std::string_view id) {
+  const auto found = std::find_if(profile.allocators.begin(), profile.allocators.end(),
+                                  [&](const ProfileAllocator& a) { return a.id == id; });
+  return found == profile.allocators.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::vector<ProfileHolder> ProfileHolders(const Store& store, const Heap& heap, Moment at, size_t top_count) {
+  const ProfileView view(store, false);
+  ProfileAllocator allocator;
+  BreakDown(store, heap, store.EventRow(heap, at.seq()), allocator);
+  std::vector<ProfileHolder> holders;
+  for (const ProfileRow& row : allocator.rows) holders.push_back(HolderOf(view, allocator, row));
+  std::stable_sort(holders.begin(), holders.end(),
+                   [](const ProfileHolder& a, const ProfileHolder& b) { return a.bytes > b.bytes; });
+  if (holders.size() <= top_count) return holders;
+  ProfileHolder other{.category = "other", .is_other = true};
+  for (size_t i = top_count; i < holders.size(); ++i) {
+    other.bytes += holders[i].bytes;
+    other.block_count += holders[i].block_count;
+  }
+  holders.resize(top_count);
+  holders.push_back(std::move(other));
+  return holders;
+}
+
+ProfileSummary SummarizeProfile(const Store& store, uint32_t heap_row, const Profile& xprof) {
+  const Heap& heap = store.heaps[heap_row];
+  const ProfileView view(store, false);
+  const ProfileAllocator allocator = CorrectAllocator(store, heap_row);
+  const uint32_t peak = allocator.peak_row;
+  ProfileSummary summary;
+  summary.peak_seq = peak - heap.events.begin;
+  const int64_t time_ns = store.EventTime(heap, summary.peak_seq);
+  if (time_ns != kNoTime) summary.peak_time_ns = time_ns;
+  summary.used_bytes = allocator.peak_used_bytes;
+  summary.stack_bytes = view.StackBytes(peak);
+  summary.heap_bytes = view.HeapBytes(peak);
+  summary.fragmentation = view.Fragmentation(peak);
+  if (view.Step(peak) != kNoStep) summary.step = view.Step(peak);
+  summary.tied_count = allocator.tied_count;
+  summary.lifetime_peak_bytes = allocator.lifetime_peak_bytes;
+  if (store.xplane.events.free_bytes[peak] != kUnknownBytes) {
+    summary.free_bytes = view.FreeBytes(peak);
+    summary.capacity_bytes = summary.used_bytes + *summary.free_bytes;
+    if (*summary.capacity_bytes > 0)
+      summary.utilization = static_cast<double>(summary.used_bytes) / static_cast<double>(*summary.capacity_bytes);
+    const double share = std::clamp(1 - summary.fragmentation, 0.0, 1.0);
+    summary.largest_request_bytes = static_cast<uint64_t>(std::floor(share * static_cast<double>(*summary.free_bytes)));
+  }
+  AddNotes(store, heap, allocator, summary);
+  AddDifferences(allocator, Find(xprof, allocator.id), ProfileView(store, true), summary.xprof_differences);
+  return summary;
+}
+
+}  // namespace memstrata

@@ -1,0 +1,94 @@
+#include "readers/session_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+namespace memstrata {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kDeepestFolder = 8;
+constexpr size_t kMostEntries = 100'000;
+
+bool EndsWithAny(std::string_view name, std::initializer_list<std::string_view> suffixes) {
+  return std::any_of(suffixes.begin(), suffixes.end(), [&](std::string_view suffix) { return name.ends_with(suffix); });
+}
+
+struct Found {
+  std::map<std::string, std::vector<std::string>> runs;  // folder → *.xplane.pb in it
+  std::vector<std::string> programs;
+  uint64_t riegeli_count = 0;
+};
+
+// Walks a folder without following links to folders; unreadable folders count as empty.
+Found Search(const std::string& folder) {
+  Found found;
+  std::error_code problem;
+  size_t entries = 0;
+  fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, problem);
+  for (; !problem && at != fs::recursive_directory_iterator() && entries < kMostEntries;
+       at.increment(problem), ++entries) {
+    if (at.depth() >= kDeepestFolder) at.disable_recursion_pending();
+    std::error_code ignored;
+    if (!at->is_regular_file(ignored)) continue;
+    const std::string path = at->path().string();
+    if (EndsWithAny(path, {".xplane.pb", ".xplane.pb.gz", ".xplane.pb.zst"})) {
+      found.runs[at->path().parent_path().string()].push_back(path);
+    } else if (path.ends_with(".xplane.riegeli")) {
+      ++found.riegeli_count;
+    } else if (EndsWithAny(path, {".hlo_proto.pb", ".hlo.pb"})) {
+      found.programs.push_back(path);
+    }
+  }
+  return found;
+}
+
+Status Expand(const std::string& folder, SessionFiles& session) {
+  Found found = Search(folder);
+  if (!found.runs.empty()) {
+    const auto own = found.runs.find(fs::path(folder).lexically_normal().string());
+    auto run = own != found.runs.end() ? own : std::prev(found.runs.end());
+    std::sort(run->second.begin(), run->second.end());
+    session.files.insert(session.files.end(), run->second.begin(), run->second.end());
+    session.other_run_count += found.runs.size() - 1;
+    session.unreadable_count += found.riegeli_count;
+    return {};
+  }
+  if (!found.programs.empty()) {
+    std::sort(found.programs.begin(), found.programs.end());
+    session.files.insert(session.files.end(), found.programs.begin(), found.programs.end());
+    return {};
+  }
+  if (found.riegeli_count > 0) {
+    return Fail(ErrorCode::kUnsupportedFormat,
+                "The profiles in this folder are in riegeli files (*.xplane.riegeli), which cannot be read here; "
+                "record with a profiler that writes *.xplane.pb.");
+  }
+  return Fail(ErrorCode::kNotFound,
+              "There is no profile (*.xplane.pb) and no compiled program (*.hlo_proto.pb) in this folder.");
+}
+
+}  // namespace
+
+Result<SessionFiles> ExpandFolders(const std::vector<std::string>& paths) {
+  SessionFiles session;
+  for (const std::string& path : paths) {
+    std::error_code problem;
+    if (path == "-" || !fs::is_directory(path, problem)) {
+      session.files.push_back(path);
+      continue;
+    }
+    if (Status status = Expand(path, session); !status) {
+      Error error = std::move(status).error();
+      error.file = path;
+      return tl::unexpected(std::move(error));
+    }
+  }
+  return session;
+}
+
+}  // namespace memstrata

@@ -1,0 +1,23 @@
+#pragma once
+// What the user names may be folders: a TensorBoard log directory, the folder of one run, a dump of compiled programs.
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace memstrata {
+
+struct SessionFiles {
+  std::vector<std::string> files;
+  uint64_t other_run_count = 0;   // earlier runs of the log directories, which are not read
+  uint64_t unreadable_count = 0;  // *.xplane.riegeli beside files that can be read
+};
+
+/// Replaces each folder by the files to read in it: the *.xplane.pb of the run itself, or of the last run (by name,
+/// which is its time) below it in plugins/profile; else the HloProtos in it. Other paths stay as they are. errors:
+/// kNotFound when a folder holds nothing that can be read, kUnsupportedFormat when it holds riegeli files alone limits:
+/// folders 8 deep, 100,000 entries
+Result<SessionFiles> ExpandFolders(const std::vector<std::string>& paths);
+
+}  // namespace memstrata

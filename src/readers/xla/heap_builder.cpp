@@ -1,0 +1,190 @@
+#include "readers/xla/heap_builder.h"
+
+#include <algorithm>
+
+#include "model/ingest/allocation_tracker.h"
+#include "readers/xla/event_sequence.h"
+#include "readers/xla/memory_ids.h"
+
+namespace memstrata::xla {
+namespace {
+
+// Rows of all memory IDs after each other, each ID's in file order; begins[i] is where ID i starts.
+struct Partition {
+  std::vector<uint32_t> rows;
+  std::vector<uint32_t> begins;
+};
+
+Partition PartitionByMemoryId(const DecodedEvents& events, std::span<const uint32_t> id_order) {
+  std::vector<uint32_t> counts(events.memory_ids.size(), 0);
+  for (const uint32_t id : events.memory_id.span()) ++counts[id];
+  Partition partition;
+  partition.rows.resize(events.size());
+  std::vector<uint32_t> next(counts.size(), 0);
+  uint32_t begin = 0;
+  for (const uint32_t id : id_order) {
+    partition.begins.push_back(begin);
+    next[id] = begin;
+    begin += counts[id];
+  }
+  partition.begins.push_back(begin);
+  for (uint32_t row = 0; row < events.size(); ++row) partition.rows[next[events.memory_id[row]]++] = row;
+  return partition;
+}
+
+// Appends column values in `order` and frees the source column.
+template <class T>
+void Gather(Column<T>& into, Column<T>& from, std::span<const uint32_t> order) {
+  for (const uint32_t row : order) into.PushBack(from[row]);
+  from = {};
+}
+
+// Rows that other sources put into the events table have no details.
+void AlignDetails(XPlaneEventTable& details, size_t rows) {
+  details.time_ps.Resize(rows, kNoTime);
+  details.line.Resize(rows, kNone);
+  details.file_order.Resize(rows, kNone);
+  for (Column<uint64_t>* column : {&details.stack_bytes, &details.heap_bytes, &details.free_bytes, &details.peak_bytes,
+                                   &details.requested_bytes}) {
+    column->Resize(rows, kUnknownBytes);
+  }
+  details.fragmentation.Resize(rows, 0);
+  for (Column<StringId>* column : {&details.op, &details.region, &details.data_type, &details.shape}) {
+    column->Resize(rows, StringId{0});
+  }
+  details.step.Resize(rows, kNoStep);
+  if (!details.xprof_step.empty()) details.xprof_step.Resize(rows, kNoStep);
+  details.blind.Resize(rows, 0);
+  details.nan.Resize(rows, 0);
+}
+
+void GatherDetails(XPlaneEventTable& into, XPlaneEventTable& from, std::span<const uint32_t> order) {
+  for (const uint32_t row : order) into.file_order.PushBack(row);
+  Gather(into.time_ps, from.time_ps, order);
+  Gather(into.line, from.line, order);
+  Gather(into.stack_bytes, from.stack_bytes, order);
+  Gather(into.heap_bytes, from.heap_bytes, order);
+  Gather(into.free_bytes, from.free_bytes, order);
+  Gather(into.peak_bytes, from.peak_bytes, order);
+  Gather(into.requested_bytes, from.requested_bytes, order);
+  Gather(into.fragmentation, from.fragmentation, order);
+  Gather(into.op, from.op, order);
+  Gather(into.region, from.region, order);
+  Gather(into.data_type, from.data_type, order);
+  Gather(into.shape, from.shape, order);
+  if (!from.xprof_step.empty()) {
+    // Sources before this one have the same steps in both numberings.
+    for (size_t row = into.xprof_step.size(); row < into.step.size(); ++row) into.xprof_step.PushBack(into.step[row]);
+    Gather(into.xprof_step, from.xprof_step, order);
+  } else if (!into.xprof_step.empty()) {
+    for (const uint32_t row : order) into.xprof_step.PushBack(from.step[row]);
+  }
+  Gather(into.step, from.step, order);
+  Gather(into.blind, from.blind, order);
+  Gather(into.nan, from.nan, order);
+}
+
+void GatherEvents(EventTable& into, DecodedEvents& events, std::span<const uint32_t> order, int64_t unix_begin_ns,
+                  uint32_t stream) {
+  into.time_ns.Resize(into.kind.size(), kNoTime);
+  for (const uint32_t row : order) {
+    into.kind.PushBack(events.is_allocation[row] != 0 ? EventKind::kAlloc : EventKind::kFreeCompleted);
+    const int64_t time_ps = events.details.time_ps[row];
+    const int64_t floor_ns = time_ps >= 0 ? time_ps / 1000 : -((-time_ps + 999) / 1000);
+    into.time_ns.PushBack(unix_begin_ns + floor_ns);
+  }
+  events.is_allocation = {};
+  Gather(into.addr, events.addr, order);
+  Gather(into.size_bytes, events.size_bytes, order);
+  into.stream.Resize(into.kind.size(), stream);
+  into.stack.Resize(into.kind.size(), StackId{0});
+}
+
+LowerBoundReason WhyLowerBound(const HeapFigures& figures, bool truncated) {
+  if (truncated) return LowerBoundReason::kTruncated;
+  return figures.lifetime_peak_bytes > figures.window_peak_bytes ? LowerBoundReason::kLateStart
+                                                                 : LowerBoundReason::kExact;
+}
+
+Heap MakeHeap(const MemoryId& id, std::string_view name, const HeapContext& context, const HeapFigures& figures) {
+  Heap heap;
+  heap.id = name;
+  heap.allocator = AllocatorOf(name, id.is_device_number);
+  heap.host = context.host;
+  heap.kind = IsHostMemory(name) ? HeapKind::kHost : HeapKind::kDevice;
+  heap.time_base = context.unix_begin_ns != 0 ? TimeBase::kUnix : TimeBase::kCapture;
+  heap.device = DeviceOf(name);
+  heap.capacity_bytes = figures.capacity_bytes;
+  heap.lost_event_count = figures.jump_count == 0 ? 0 : kUnknownBytes;
+  heap.lower_bound = WhyLowerBound(figures, context.truncated);
+  heap.capabilities.has_time = true;
+  heap.capabilities.has_events = true;
+  heap.capabilities.has_block_bytes = true;
+  return heap;
+}
+
+// What lived before the first event and is not freed one by one is one block without an address.
+void AppendRestBeforeRecording(uint64_t preexisting_bytes, StoreBuilder& builder, Heap& heap) {
+  AllocationTable& table = builder.store().allocations;
+  uint64_t known_bytes = 0;
+  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
+    if (table.alloc_seq[row] == kNone) known_bytes += table.size_bytes[row];
+  }
+  if (preexisting_bytes <= known_bytes) return;
+  table.addr.PushBack(kUnknownBytes);
+  table.size_bytes.PushBack(preexisting_bytes - known_bytes);
+  table.block_bytes.PushBack(preexisting_bytes - known_bytes);
+  for (Column<uint32_t>* column : {&table.alloc_seq, &table.free_requested_seq, &table.free_seq, &table.pool}) {
+    column->PushBack(kNone);
+  }
+  table.stack.PushBack(StackId{0});
+  table.free_stack.PushBack(StackId{0});
+  table.stream.PushBack(0);
+  table.flags.PushBack(kPreexisting);
+  ++heap.allocations.end;
+}
+
+void NoteJumps(const HeapFigures& figures, DiagnosticLog& log) {
+  if (figures.jump_count == 0) return;
+  log.Note(Severity::kDataLoss, "heap_jump",
+           "The heap changes by another amount than the size of the event: events between are missing from the trace.",
+           kUnknownBytes, figures.jump_count);
+}
+
+}  // namespace
+
+Status BuildHeaps(DecodedEvents events, const HeapContext& context, StoreBuilder& builder) {
+  Store& store = builder.store();
+  const std::vector<uint32_t> id_order = DisplayOrder(events.memory_ids, store.strings);
+  Partition partition = PartitionByMemoryId(events, id_order);
+  const auto first_row = static_cast<uint32_t>(store.events.size());
+  const auto first_heap = static_cast<uint32_t>(store.heaps.size());
+  std::vector<HeapFigures> figures;
+  for (size_t i = 0; i < id_order.size(); ++i) {
+    const std::span<uint32_t> rows(partition.rows.data() + partition.begins[i],
+                                   partition.begins[i + 1] - partition.begins[i]);
+    figures.push_back(SequenceEvents(rows, events));
+    const MemoryId& id = events.memory_ids[id_order[i]];
+    Heap heap = MakeHeap(id, store.strings.Get(id.name), context, figures.back());
+    heap.source = builder.current_source();
+    heap.events = {first_row + partition.begins[i], first_row + partition.begins[i + 1]};
+    store.xplane.memory_ids.resize(store.heaps.size(), StringId{0});
+    store.xplane.memory_ids.push_back(id.name);
+    store.heaps.push_back(std::move(heap));
+    NoteJumps(figures.back(), builder.diagnostics());
+  }
+  AlignDetails(store.xplane.events, first_row);
+  GatherEvents(store.events, events, partition.rows, context.unix_begin_ns, builder.InternStream(0));
+  GatherDetails(store.xplane.events, events.details, partition.rows);
+  for (size_t i = 0; i < figures.size(); ++i) {
+    Heap& heap = store.heaps[first_heap + i];
+    AllocationTracker tracker(builder, heap, nullptr);
+    MEMSTRATA_ASSIGN_OR_RETURN(const PairingResult pairing, tracker.Run(nullptr));
+    AppendRestBeforeRecording(figures[i].preexisting_bytes, builder, heap);
+    heap.capabilities.complete_history =
+        figures[i].preexisting_bytes == 0 && figures[i].jump_count == 0 && pairing.preexisting_count == 0;
+  }
+  return {};
+}
+
+}  // namespace memstrata::xla

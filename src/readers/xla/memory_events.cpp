@@ -1,0 +1,379 @@
+#include "readers/xla/memory_events.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "io/source/unpack.h"
+#include "readers/xla/data_types.h"
+
+namespace memstrata::xla {
+namespace {
+
+constexpr uint64_t kLongestTextBytes = uint64_t{1} << 20;
+// Times beyond this are damage, and would overflow picoseconds later.
+constexpr int64_t kLongestTimePs = int64_t{50} * 24 * 3600 * 1'000'000'000'000;  // 50 days
+
+using protozero::tag_and_type;
+
+// A number in whatever encoding: text "12" is 12, a double is truncated. `is_plain` says whether XProf reads it too.
+struct Number {
+  int64_t value = 0;
+  bool is_plain = false;
+  bool fits = true;
+};
+
+Number ReadNumber(const Stat& stat, std::string_view text) {
+  switch (stat.kind) {
+    case Stat::kSigned:
+      return {static_cast<int64_t>(stat.bits), true};
+    case Stat::kUnsigned:
+      return {static_cast<int64_t>(stat.bits), false};
+    case Stat::kDouble: {
+      const double number = stat.number();
+      const bool fits = std::isfinite(number) && std::fabs(number) < 9.2e18;
+      return {fits ? static_cast<int64_t>(number) : 0, false, fits};
+    }
+    default: {
+      int64_t value = 0;
+      const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+      return {value, false, problem == std::errc{} && end == text.data() + text.size()};
+    }
+  }
+}
+
+}  // namespace
+
+enum class MemoryEventDecoder::Field : uint8_t {
+  kOther,
+  kAllocatorName,
+  kIndexOnHost,
+  kDeviceOrdinal,
+  kStackBytes,
+  kHeapBytes,
+  kFreeBytes,
+  kFragmentation,
+  kPeakBytes,
+  kRequestedBytes,
+  kSizeBytes,
+  kAddress,
+  kOp,
+  kRegion,
+  kDataType,
+  kShape,
+  kStep,
+};
+
+struct MemoryEventDecoder::Event {
+  int64_t offset_ps = 0;
+  uint64_t stack_bytes = 0;
+  uint64_t heap_bytes = 0;
+  uint64_t free_bytes = kUnknownBytes;
+  uint64_t peak_bytes = 0;
+  uint64_t requested_bytes = 0;
+  uint64_t size_bytes = 0;
+  uint64_t addr = 0;
+  double fragmentation = 0;
+  int64_t step = kNoStep;
+  int64_t xprof_step = kNoStep;
+  StringId memory_id{0};
+  StringId op{0};
+  StringId region{0};
+  StringId data_type{kNone};
+  StringId shape{0};
+  uint16_t blind = 0;
+  bool is_allocation = false;
+  bool is_device_number = false;
+  bool is_nan = false;
+  bool has_heap_bytes = false;
+  bool is_possible = true;
+  bool is_damaged = false;
+};
+
+bool MemoryEventDecoder::StartPlane(const Plane& plane) {
+  using enum Field;
+  static constexpr std::pair<std::string_view, Field> kFields[] = {
+      {"allocator_name", kAllocatorName},
+      {"index_on_host", kIndexOnHost},
+      {"device_ordinal", kDeviceOrdinal},
+      {"bytes_reserved", kStackBytes},
+      {"bytes_allocated", kHeapBytes},
+      {"bytes_available", kFreeBytes},
+      {"fragmentation", kFragmentation},
+      {"peak_bytes_in_use", kPeakBytes},
+      {"requested_bytes", kRequestedBytes},
+      {"allocation_bytes", kSizeBytes},
+      {"addr", kAddress},
+      {"tf_op", kOp},
+      {"region_type", kRegion},
+      {"data_type", kDataType},
+      {"shape", kShape},
+      {"group_id", kStep},
+  };
+  plane_ = &plane;
+  const std::vector<std::string_view>& stats = plane.stat_names.names();
+  stat_fields_.assign(stats.size(), kOther);
+  reference_ids_.assign(stats.size(), UINT32_MAX);
+  for (size_t i = 0; i < stats.size(); ++i) {
+    for (const auto& [name, field] : kFields) {
+      if (stats[i] == name) stat_fields_[i] = field;
+    }
+  }
+  bool any = false;
+  const std::vector<std::string_view>& events = plane.event_names.names();
+  event_kinds_.assign(events.size(), 0);
+  for (size_t i = 0; i < events.size(); ++i) {
+    event_kinds_[i] = events[i] == "MemoryAllocation" ? 1 : events[i] == "MemoryDeallocation" ? 2 : 0;
+    any |= event_kinds_[i] != 0;
+  }
+  return any;
+}
+
+void MemoryEventDecoder::NoteDamage(uint64_t& counter, std::string_view bytes) {
+  if (counts_.damaged_events + counts_.impossible_values + counts_.damaged_strings == 0) {
+    counts_.first_damage_offset = static_cast<uint64_t>(bytes.data() - whole_.data());
+  }
+  ++counter;
+}
+
+void MemoryEventDecoder::DecodeLine(std::string_view bytes, int64_t begin_ps, uint32_t line) {
+  FieldWalk walk(bytes);
+  while (walk.Next()) {
+    if (walk.field() != 4 || !walk.is_message()) continue;
+    if (walk.cut_off()) break;
+    Event event;
+    bool is_memory = false;
+    const Status status = GuardMessage(0, [&] { is_memory = ReadEvent(walk.payload(), event); });
+    if (!status || event.is_damaged) {
+      NoteDamage(counts_.damaged_events, walk.payload());
+    } else if (!is_memory) {
+      ++counts_.other_events;
+    } else if (!event.is_possible || event.offset_ps < -kLongestTimePs || event.offset_ps > kLongestTimePs) {
+      NoteDamage(counts_.impossible_values, walk.payload());
+    } else {
+      FillStep(walk.payload(), event);
+      Append(event, begin_ps + event.offset_ps, line);
+    }
+  }
+  counts_.cut_off |= walk.cut_off();
+  if (walk.damaged()) NoteDamage(counts_.damaged_events, bytes.substr(walk.offset_bytes()));
+}
+
+// Whether the event is a memory event; its fields are only read then. Throws protozero::exception.
+bool MemoryEventDecoder::ReadEvent(std::string_view bytes, Event& event) {
+  int64_t name_id = 0;
+  FieldWalk walk(bytes);
+  if (!bytes.empty() && bytes[0] == '\x08') {  // the name comes first, as every known writer puts it
+    walk.Next();
+    name_id = walk.signed_number();
+  } else {
+    FieldWalk search(bytes);
+    while (search.Next()) {
+      if (search.field() == 1 && search.type() == WireType::varint) name_id = search.signed_number();
+    }
+  }
+  const uint32_t name = plane_->event_names.Find(name_id);
+  const uint8_t kind = name == UINT32_MAX ? 0 : event_kinds_[name];
+  if (kind == 0) return false;
+  event.is_allocation = kind == 1;
+  while (walk.Next()) {
+    if (walk.field() == 4 && walk.is_message()) {
+      if (walk.cut_off()) break;
+      ReadField(ReadStat(walk.payload()), event);
+    } else if (walk.field() == 2 && walk.type() == WireType::varint) {
+      event.offset_ps = walk.signed_number();
+    }
+  }
+  event.is_damaged = walk.cut_off() || walk.damaged();
+  return true;
+}
+
+void MemoryEventDecoder::ReadField(const Stat& stat, Event& event) {
+  const uint32_t name = plane_->stat_names.Find(stat.name_id);
+  const Field field = name == UINT32_MAX ? Field::kOther : stat_fields_[name];
+  const auto number = [&](uint16_t blind_bit) {
+    const std::string_view text =
+        stat.kind == Stat::kReference ? plane_->stat_names.Name(static_cast<int64_t>(stat.bits)) : stat.text;
+    const Number read = ReadNumber(stat, text);
+    if (!read.is_plain) event.blind |= blind_bit;
+    if (!read.fits) event.is_possible = false;
+    return read.value;
+  };
+  const auto size = [&](uint16_t blind_bit) {
+    const int64_t value = number(blind_bit);
+    if (value < 0) event.is_possible = false;
+    return static_cast<uint64_t>(value);
+  };
+  switch (field) {
+    case Field::kOther:
+      break;
+    case Field::kAllocatorName:
+      ReadMemoryId(stat, false, event);
+      break;
+    case Field::kIndexOnHost:
+    case Field::kDeviceOrdinal:
+      ReadMemoryId(stat, true, event);
+      break;
+    case Field::kStackBytes:
+      event.stack_bytes = size(kBlindStack);
+      break;
+    case Field::kHeapBytes:
+      event.heap_bytes = size(kBlindHeap);
+      event.has_heap_bytes = true;
+      break;
+    case Field::kFreeBytes:
+      event.free_bytes = size(kBlindFree);
+      break;
+    case Field::kFragmentation:
+      if (stat.kind == Stat::kDouble) {
+        event.fragmentation = stat.number();
+      } else {
+        event.fragmentation = static_cast<double>(number(kBlindFragmentation));
+      }
+      if (std::isnan(event.fragmentation)) {  // nothing is free: the allocator divides 0 by 0
+        event.fragmentation = 0;
+        event.is_nan = true;
+      }
+      break;
+    case Field::kPeakBytes:
+      event.peak_bytes = size(kBlindPeak);
+      break;
+    case Field::kRequestedBytes:
+      event.requested_bytes = size(kBlindRequested);
+      break;
+    case Field::kSizeBytes:
+      event.size_bytes = size(kBlindSize);
+      break;
+    case Field::kAddress:
+      event.addr = static_cast<uint64_t>(number(kBlindAddress));
+      break;
+    case Field::kOp:
+      event.op = ReadText(stat, kBlindOp, event);
+      break;
+    case Field::kRegion:
+      event.region = ReadText(stat, kBlindRegion, event);
+      break;
+    case Field::kDataType:
+      event.data_type = ReadDataType(stat, event);
+      break;
+    case Field::kShape:
+      event.shape = ReadText(stat, kBlindShape, event);
+      break;
+    case Field::kStep:
+      event.step = number(kBlindStep);
+      break;
+  }
+}
+
+void MemoryEventDecoder::FillStep(std::string_view bytes, Event& event) const {
+  event.xprof_step = event.step;
+  if (steps_ == nullptr || steps_->empty()) return;
+  const StepOfEvent* found = steps_->Find(bytes);
+  if (found == nullptr || event.step != kNoStep) return;
+  event.step = found->step;
+  event.xprof_step = found->xprof_step;
+}
+
+// Of several identities in one event the last counts, as in XProf.
+void MemoryEventDecoder::ReadMemoryId(const Stat& stat, bool is_number, Event& event) {
+  event.blind &= static_cast<uint16_t>(~(kBlindMemoryIdEmpty | kBlindMemoryIdZero));
+  event.is_device_number = is_number;
+  if (!is_number) {
+    event.memory_id = ReadText(stat, kBlindMemoryIdEmpty, event);
+    return;
+  }
+  const Number read = ReadNumber(stat, stat.text);
+  if (!read.is_plain) event.blind |= kBlindMemoryIdZero;
+  event.memory_id = strings_.Intern(fmt::format_int(read.value).c_str());
+}
+
+StringId MemoryEventDecoder::ReadText(const Stat& stat, uint16_t blind_bit, Event& event) {
+  switch (stat.kind) {
+    case Stat::kReference:
+      return Reference(stat.bits);
+    case Stat::kText:
+      return strings_.Intern(stat.text);
+    default:
+      break;
+  }
+  event.blind |= blind_bit;
+  switch (stat.kind) {
+    case Stat::kCompressed:
+      return Unpacked(stat.text);
+    case Stat::kBytes:
+      return strings_.Intern(stat.text);
+    case Stat::kSigned:
+      return strings_.Intern(fmt::format_int(static_cast<int64_t>(stat.bits)).c_str());
+    case Stat::kUnsigned:
+      return strings_.Intern(fmt::format_int(stat.bits).c_str());
+    case Stat::kDouble:
+      return strings_.Intern(fmt::format("{:g}", stat.number()));
+    default:
+      return StringId{0};
+  }
+}
+
+StringId MemoryEventDecoder::ReadDataType(const Stat& stat, Event& event) {
+  if (stat.kind == Stat::kText || stat.kind == Stat::kReference || stat.kind == Stat::kCompressed) {
+    const StringId name = ReadText(stat, kBlindDataType, event);
+    event.blind |= kBlindDataType;
+    return name;
+  }
+  const Number read = ReadNumber(stat, {});
+  if (!read.is_plain) event.blind |= kBlindDataType;
+  return strings_.Intern(DataTypeName(read.value));
+}
+
+StringId MemoryEventDecoder::Reference(uint64_t id) {
+  const uint32_t index = plane_->stat_names.Find(static_cast<int64_t>(id));
+  if (index == UINT32_MAX) return StringId{0};
+  uint32_t& known = reference_ids_[index];
+  if (known == UINT32_MAX) known = strings_.Intern(plane_->stat_names.names()[index]).value;
+  return StringId{known};
+}
+
+StringId MemoryEventDecoder::Unpacked(std::string_view packed) {
+  const auto [entry, is_new] = unpacked_.try_emplace(packed, 0);
+  if (!is_new) return StringId{entry->second};
+  const std::unique_ptr<ByteSource> source = MakeGzipSource(std::make_unique<MemorySource>(packed));
+  const Result<std::string> text = ReadAll(*source, kLongestTextBytes);
+  if (text) {
+    entry->second = strings_.Intern(*text).value;
+  } else {
+    NoteDamage(counts_.damaged_strings, packed);
+  }
+  return StringId{entry->second};
+}
+
+uint32_t MemoryEventDecoder::MemoryIdRow(const Event& event) {
+  const auto [entry, is_new] =
+      memory_id_rows_.try_emplace(event.memory_id.value, static_cast<uint32_t>(into_.memory_ids.size()));
+  if (is_new) into_.memory_ids.push_back({event.memory_id, event.is_device_number});
+  return entry->second;
+}
+
+void MemoryEventDecoder::Append(const Event& event, int64_t time_ps, uint32_t line) {
+  if (!event.has_heap_bytes) ++counts_.without_heap_bytes;
+  XPlaneEventTable& details = into_.details;
+  details.time_ps.PushBack(time_ps);
+  details.line.PushBack(line);
+  details.stack_bytes.PushBack(event.stack_bytes);
+  details.heap_bytes.PushBack(event.heap_bytes);
+  details.free_bytes.PushBack(event.free_bytes);
+  details.peak_bytes.PushBack(event.peak_bytes);
+  details.requested_bytes.PushBack(event.requested_bytes);
+  details.fragmentation.PushBack(event.fragmentation);
+  details.op.PushBack(event.op);
+  details.region.PushBack(event.region);
+  details.data_type.PushBack(event.data_type.has_value() ? event.data_type : StringId{strings_.Intern("INVALID")});
+  details.shape.PushBack(event.shape);
+  details.step.PushBack(event.step);
+  if (steps_ != nullptr && steps_->differ) details.xprof_step.PushBack(event.xprof_step);
+  details.blind.PushBack(event.blind);
+  details.nan.PushBack(event.is_nan ? 1 : 0);
+  into_.addr.PushBack(event.addr);
+  into_.size_bytes.PushBack(event.size_bytes);
+  into_.is_allocation.PushBack(event.is_allocation ? 1 : 0);
+  into_.memory_id.PushBack(MemoryIdRow(event));
+}
+
+}  // namespace memstrata::xla

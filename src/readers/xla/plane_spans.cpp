@@ -1,0 +1,85 @@
+#include "readers/xla/plane_spans.h"
+
+namespace memstrata::xla {
+namespace {
+
+using protozero::tag_and_type;
+
+// Line starts and lengths beyond this (46 days) are damage, and would overflow picoseconds.
+constexpr int64_t kLongestNs = 4'000'000'000'000'000;
+
+struct SpanEvent {
+  int64_t name_id = 0;
+  int64_t offset_ps = 0;
+  int64_t duration_ps = 0;
+};
+
+SpanEvent ReadSpanEvent(std::string_view bytes) {
+  SpanEvent event;
+  WireMessage message(bytes);
+  while (message.next()) {
+    switch (message.tag_and_type()) {
+      case tag_and_type(1, WireType::varint):
+        event.name_id = message.get_int64();
+        break;
+      case tag_and_type(2, WireType::varint):
+        event.offset_ps = message.get_int64();
+        break;
+      case tag_and_type(3, WireType::varint):
+        event.duration_ps = message.get_int64();
+        break;
+      default:
+        message.skip();
+    }
+  }
+  return event;
+}
+
+void AddSpan(SpanTable& spans, StringId name, SpanKind kind, int64_t begin_ns, int64_t end_ns, uint32_t track) {
+  spans.name.PushBack(name);
+  spans.kind.PushBack(kind);
+  spans.begin_ns.PushBack(begin_ns);
+  spans.end_ns.PushBack(end_ns);
+  spans.heap.PushBack(kNone);
+  spans.begin_seq.PushBack(kNone);
+  spans.end_seq.PushBack(kNone);
+  spans.depth.PushBack(0);
+  spans.track.PushBack(track);
+}
+
+}  // namespace
+
+void AddPlaneSpans(const Plane& plane, int64_t line_base_ns, int64_t unix_begin_ns, StoreBuilder& builder) {
+  Store& store = builder.store();
+  for (uint32_t track = 0; track < plane.lines.size(); ++track) {
+    const Line line = ReadLineHeader(plane.lines[track]);
+    const bool is_modules = line.name == "XLA Modules";
+    if (!is_modules && line.name != "Steps") continue;
+    FieldWalk walk(plane.lines[track]);
+    while (walk.Next()) {
+      if (walk.field() != 4 || !walk.is_message() || walk.cut_off()) continue;
+      SpanEvent event;
+      const Status status = GuardMessage(0, [&] { event = ReadSpanEvent(walk.payload()); });
+      const bool fits = line.begin_ns > -kLongestNs && line.begin_ns - kLongestNs < line_base_ns &&
+                        event.duration_ps >= 0 && event.duration_ps < kLongestNs * 1000 &&
+                        event.offset_ps > -kLongestNs && event.offset_ps < kLongestNs * 1000;
+      if (!status || !fits) {
+        builder.diagnostics().Note(Severity::kWarning, "damaged_span",
+                                   "A step or program run is damaged and left out.");
+        continue;
+      }
+      const StringId name = store.strings.Intern(plane.event_names.Name(event.name_id));
+      const int64_t line_begin_ns = line.begin_ns - line_base_ns;
+      const int64_t begin_ns = unix_begin_ns + line_begin_ns + event.offset_ps / 1000;
+      AddSpan(store.spans, name, is_modules ? SpanKind::kModule : SpanKind::kStep, begin_ns,
+              begin_ns + event.duration_ps / 1000, track);
+      if (is_modules) {
+        store.xplane.modules.push_back({name, store.strings.Intern(plane.name), builder.current_source(),
+                                        line_begin_ns * 1000, event.offset_ps, event.duration_ps,
+                                        plane.name.starts_with("/device:TPU:")});
+      }
+    }
+  }
+}
+
+}  // namespace memstrata::xla

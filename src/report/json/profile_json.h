@@ -1,0 +1,20 @@
+#pragma once
+// The parts of memstrata.summary/1 that only heaps of XPlane profiles have.
+
+#include "base/json_writer.h"
+#include "query/host_summary.h"
+#include "query/profile_summary.h"
+
+namespace memstrata {
+
+/// "used" inside "peak".
+void WriteProfilePeak(JsonWriter& json, const ProfileSummary& profile);
+/// Fields beside "peak": lifetime peak, utilization, largest request, notes, differences from XProf.
+void WriteProfileFigures(JsonWriter& json, const ProfileSummary& profile);
+/// The members of the array "holders"; `total_bytes` = stack + heap at their moment.
+void WriteProfileHolders(JsonWriter& json, const ProfileSummary& profile, uint64_t total_bytes);
+
+/// "hosts" of a session with several; nothing otherwise.
+void WriteHosts(JsonWriter& json, const std::vector<HostSummary>& hosts);
+
+}  // namespace memstrata
