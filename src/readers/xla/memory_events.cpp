@@ -9,6 +9,8 @@
 namespace memstrata::xla {
 namespace {
 
+// No allocator reports an exabyte; sums of three such values still fit.
+constexpr int64_t kLargestSizeBytes = int64_t{1} << 60;
 constexpr uint64_t kLongestTextBytes = uint64_t{1} << 20;
 // Times beyond this are damage, and would overflow picoseconds later.
 constexpr int64_t kLongestTimePs = int64_t{50} * 24 * 3600 * 1'000'000'000'000;  // 50 days
@@ -200,7 +202,7 @@ void MemoryEventDecoder::ReadField(const Stat& stat, Event& event) {
   };
   const auto size = [&](uint16_t blind_bit) {
     const int64_t value = number(blind_bit);
-    if (value < 0) event.is_possible = false;
+    if (value < 0 || value > kLargestSizeBytes) event.is_possible = false;
     return static_cast<uint64_t>(value);
   };
   switch (field) {
