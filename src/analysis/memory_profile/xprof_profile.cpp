@@ -22,7 +22,7 @@ class XProfAllocator {
 
   ProfileAllocator Run() {
     Summarise();
-    SortRows(rows_, [&](uint32_t row) { return view_.TimePs(row); });
+    SortByOffset();
     FillSteps();
     LabelFrees();
     allocator_.sampled = SampleHighest(snapshots_, view_);
@@ -44,6 +44,18 @@ class XProfAllocator {
       allocator_.peak_time_ps = view_.TimePs(row);
       allocator_.capacity_bytes = used + view_.FreeBytes(row);
     }
+  }
+
+  // Offsets are gathered first: sorting looks at each of them several times.
+  void SortByOffset() {
+    std::vector<int64_t> offsets;
+    offsets.reserve(rows_.size());
+    for (const uint32_t row : rows_) offsets.push_back(view_.TimePs(row));
+    std::vector<uint32_t> order(rows_.size());
+    for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    SortRows(order, [&](uint32_t i) { return offsets[i]; });
+    for (uint32_t& i : order) i = rows_[i];
+    rows_ = std::move(order);
   }
 
   // An event without a step belongs to the step after the last one that had one.
