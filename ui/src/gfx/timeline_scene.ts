@@ -1,5 +1,5 @@
 /** The whole picture of a timeline, from its parts; the same for the screen, PNG and SVG. */
-import type { Theme } from "../base/palette.ts";
+import { categoryLabel, type Theme } from "../base/palette.ts";
 import { plural } from "../base/text.ts";
 import { formatBytes } from "../base/units.ts";
 import type { Axis } from "../data/tile_request.ts";
@@ -157,7 +157,7 @@ function drawLabelLane(renderer: Renderer, scene: TimelineScene, frame: PlotFram
     const peak = curve.liveMax[curve.columns.columnOfSeq(scene.peakSeq)]!;
     const next = scene.explain?.next_peak[0];
     const detail = next
-      ? `without ${next.remove}: ${formatBytes(next.new_peak_bytes)}`
+      ? `without ${categoryLabel(next.remove)}: ${formatBytes(next.new_peak_bytes)}`
       : "highest live memory of the run";
     add(scene.peakSeq, `Peak ${formatBytes(peak)}`, detail, 10, -1);
   }
