@@ -63,10 +63,13 @@ export function drawSpanRows(renderer: Renderer, frame: PlotFrame, rows: SpanRow
 /** Neighbouring phases that are too narrow for a name share one, as when calls are recomputed within the backward. */
 function drawPhases(renderer: Renderer, frame: PlotFrame, rows: SpanRows, top: number, theme: Theme): void {
   const middle = top + spanRowHeight / 2 + 0.5;
-  let unnamed: { left: number; right: number; names: Set<string> } | null = null;
+  let unnamed: { left: number; right: number; widths: Map<string, number> } | null = null;
   const nameTogether = () => {
-    const text = unnamed ? [...unnamed.names].join(" and ") : "";
-    if (unnamed && unnamed.names.size <= 2 && renderer.measure(text, {}) + 12 <= unnamed.right - unnamed.left)
+    const all = unnamed ? unnamed.right - unnamed.left : 0;
+    // What takes next to nothing of the place gives no name to it.
+    const names = unnamed ? [...unnamed.widths].filter(([, width]) => width > 0.1 * all).map(([name]) => name) : [];
+    const text = names.join(" and ");
+    if (unnamed && names.length <= 2 && renderer.measure(text, {}) + 12 <= all)
       renderer.text(text, unnamed.left + 6, middle, { fill: theme.ink2, halo: theme.phase2 });
     unnamed = null;
   };
@@ -81,9 +84,9 @@ function drawPhases(renderer: Renderer, frame: PlotFrame, rows: SpanRows, top: n
       if (name) renderer.text(name, box.x + 4, middle, { fill: theme.ink2 });
       continue;
     }
-    unnamed ??= { left: box.x, right: box.x, names: new Set() };
+    unnamed ??= { left: box.x, right: box.x, widths: new Map() };
     unnamed.right = box.x + box.width;
-    unnamed.names.add(phase.name);
+    unnamed.widths.set(phase.name, (unnamed.widths.get(phase.name) ?? 0) + box.width);
   }
   nameTogether();
 }

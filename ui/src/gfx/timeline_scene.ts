@@ -127,9 +127,10 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFram
   drawStepLines(renderer, frame, rows, theme);
   const wanted = scene.peakSeq !== null && scene.lens && curve && scene.axis === "seq" && isSpike(scene.lens);
   const lens = wanted ? lensPlace(curve, frame, scene.peakSeq!) : null;
-  if (lens && scene.lens) drawLens(renderer, scene.lens, lens, frame, scene.peakSeq!, { ...style, pinnedRow: null });
   if (hasLane(scene, renderer.height)) drawLabelLane(renderer, scene, frame, rows);
   else if (!lens) drawPeak(renderer, scene, frame, rows);
+  // After the labels: their leaders pass behind the lens.
+  if (lens && scene.lens) drawLens(renderer, scene.lens, lens, frame, scene.peakSeq!, { ...style, pinnedRow: null });
   drawByteAxis(renderer, frame, theme);
   drawHorizontalAxis(renderer, frame, scene.axis, theme);
   if (scene.showGauge && scene.capacityBytes !== null) drawGaugeOf(renderer, scene, frame);
