@@ -1,0 +1,72 @@
+/** Opens the page in a real browser over a server and notes everything that went wrong on it. */
+import { mkdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { type Browser, chromium, type Page } from "playwright-core";
+
+const flags = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export const outFolder = fileURLToPath(new URL("./out/", import.meta.url));
+const addressDelayMs = 250;
+mkdirSync(outFolder, { recursive: true });
+
+export function launch(): Promise<Browser> {
+  return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: flags });
+}
+
+export interface Opened {
+  page: Page;
+  /** Errors of the console and uncaught exceptions; a test expects none. */
+  problems: string[];
+}
+
+export interface OpenOptions {
+  width?: number;
+  height?: number;
+  theme?: "light" | "dark";
+}
+
+export async function open(browser: Browser, url: string, options: OpenOptions = {}): Promise<Opened> {
+  const { width = 1600, height = 900, theme = "light" } = options;
+  const page = await browser.newPage({ viewport: { width, height }, colorScheme: theme, acceptDownloads: true });
+  const problems: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") problems.push(message.text());
+  });
+  page.on("pageerror", (error) => problems.push(error.message));
+  await page.goto(url);
+  await settle(page);
+  return { page, problems };
+}
+
+/** Waits until answers are in and drawn. */
+export async function settle(page: Page): Promise<void> {
+  await page.waitForLoadState("networkidle");
+  await page.waitForTimeout(addressDelayMs);
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+}
+
+/** Value of one part of the address, once it has been written. */
+export async function addressPart(page: Page, name: string): Promise<string | null> {
+  await page.waitForTimeout(addressDelayMs);
+  return new URLSearchParams(new URL(page.url()).hash.slice(1)).get(name);
+}
+
+/** How many different colours the middle of a canvas shows; an empty picture has one. */
+export function colourCount(page: Page, selector: string): Promise<number> {
+  return page.evaluate((query) => {
+    const canvas = document.querySelector(query) as HTMLCanvasElement;
+    const data = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height).data;
+    const colours = new Set<number>();
+    for (let i = 0; i < data.length; i += 4 * 97) colours.add((data[i]! << 16) | (data[i + 1]! << 8) | data[i + 2]!);
+    return colours.size;
+  }, selector);
+}

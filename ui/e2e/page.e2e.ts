@@ -1,0 +1,184 @@
+import { readFileSync } from "node:fs";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { addressPart, colourCount, launch, open, outFolder, settle } from "./browser.ts";
+import { binary, type Server, sample, startServer } from "./server.ts";
+
+const axeSource = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+// A page that is already served, instead of the binary.
+const runningUrl = process.env.MEMSTRATA_URL;
+const program = runningUrl ? null : binary();
+
+const views = [
+  "overview",
+  "timeline",
+  "state",
+  "breakdown",
+  "address_map",
+  "anatomy",
+  "memory_profile",
+  "programs",
+  "compare",
+  "findings",
+  "diagnostics",
+  "sources",
+];
+
+interface Violation {
+  id: string;
+  nodes: { html: string; failureSummary: string }[];
+}
+
+/** Runs axe inside the page; evaluate is not bound by the page's content security policy. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axeSource);
+  const found = (await page.evaluate("axe.run().then((result) => result.violations)")) as Violation[];
+  return found.flatMap((one) => one.nodes.map((node) => `${one.id}: ${node.html} ${node.failureSummary}`));
+}
+
+describe.skipIf(!program && !runningUrl)("the page over the server", () => {
+  let browser: Browser;
+  let server: Server;
+  let url: string;
+
+  beforeAll(async () => {
+    browser = await launch();
+    server = runningUrl ? { url: runningUrl, stop: () => {} } : await startServer(program!, [sample]);
+    url = server.url;
+  });
+  afterAll(async () => {
+    await browser?.close();
+    server?.stop();
+  });
+
+  describe.each(["light", "dark"] as const)("%s theme", (theme) => {
+    it.each(views)("shows %s without errors and without accessibility violations", async (view) => {
+      for (const width of [1600, 1024]) {
+        const { page, problems } = await open(browser, `${url}#view=${view}`, { theme, width, height: 900 });
+        expect(await page.locator("h1").first().textContent()).not.toBe("");
+        expect(await violations(page)).toEqual([]);
+        await page.screenshot({ path: `${outFolder}${view}-${theme}-${width}.png` });
+        expect(problems).toEqual([]);
+        await page.close();
+      }
+    });
+  });
+
+  it("draws a timeline that is not empty, zooms at the pointer and comes back by its link", async () => {
+    const { page, problems } = await open(browser, `${url}#view=timeline`);
+    expect(await colourCount(page, ".ms-plot canvas")).toBeGreaterThan(8);
+    const box = (await page.locator(".ms-plot").boundingBox())!;
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height - 60);
+    await page.mouse.wheel(0, -400);
+    await settle(page);
+    const begin = Number(await addressPart(page, "begin"));
+    const end = Number(await addressPart(page, "end"));
+    expect(end).toBeGreaterThan(begin);
+    const again = await open(browser, page.url());
+    expect(Number(await addressPart(again.page, "begin"))).toBe(begin);
+    expect(Number(await addressPart(again.page, "end"))).toBe(end);
+    expect([...problems, ...again.problems]).toEqual([]);
+    await page.close();
+    await again.page.close();
+  });
+
+  it("pins the block under the pointer and releases it with escape", async () => {
+    const { page, problems } = await open(browser, `${url}#view=timeline`);
+    const box = (await page.locator(".ms-plot").boundingBox())!;
+    await page.mouse.click(box.x + box.width / 2, box.y + box.height - 40);
+    await page.locator(".ms-inspector h2").waitFor();
+    expect(await addressPart(page, "pin")).not.toBeNull();
+    await page.keyboard.press("Escape");
+    await page.locator(".ms-inspector").waitFor({ state: "detached" });
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it("is used with the keyboard alone", async () => {
+    const { page, problems } = await open(browser, url);
+    await page.keyboard.press("2");
+    expect(await addressPart(page, "view")).toBe("timeline");
+    await page.keyboard.press("w");
+    await settle(page);
+    expect(await addressPart(page, "end")).not.toBeNull();
+    await page.keyboard.press("f");
+    await settle(page);
+    expect(await addressPart(page, "end")).toBeNull();
+    await page.keyboard.press("p");
+    const peak = await addressPart(page, "at");
+    await page.keyboard.press("Period");
+    expect(Number(await addressPart(page, "at"))).toBe(Number(peak) + 1);
+    await page.keyboard.press("?");
+    await page.locator("dialog[open]").waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator("dialog[open]").waitFor({ state: "detached" });
+    for (let i = 0; i < 40; i += 1) {
+      await page.keyboard.press("Tab");
+      const name = await page.evaluate(() => {
+        const element = document.activeElement;
+        if (!element || element === document.body) return "body";
+        return element.getAttribute("aria-label") || element.textContent || (element as HTMLInputElement).value;
+      });
+      expect(name, `control ${i} has no name`).not.toBe("");
+    }
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it("finds a function and goes to it", async () => {
+    const { page, problems } = await open(browser, `${url}#view=overview`);
+    await page.keyboard.press("/");
+    await page.keyboard.type("init");
+    await page.locator(".ms-search__hit").first().waitFor();
+    await page.keyboard.press("Enter");
+    await settle(page);
+    expect(await addressPart(page, "view")).toBe("timeline");
+    expect(await addressPart(page, "pin")).not.toBeNull();
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it("exports the picture as SVG with text and as PNG", async () => {
+    const { page, problems } = await open(browser, `${url}#view=timeline`);
+    const save = async (name: string) => {
+      await page.getByRole("button", { name: "Export" }).click();
+      const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name }).click()]);
+      return readFileSync((await download.path())!);
+    };
+    const svg = (await save("Picture as SVG")).toString();
+    expect(svg).toMatch(/^<svg /);
+    expect(svg).toContain("</text>");
+    expect(svg).not.toMatch(/<script|href=|NaN|undefined/);
+    const png = await save("Picture as PNG");
+    expect(png.subarray(1, 4).toString()).toBe("PNG");
+    expect(png.readUInt32BE(16)).toBe(3200);
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it("shows the same total in the breakdown's table, flame graph and status bar", async () => {
+    const { page, problems } = await open(browser, `${url}#view=breakdown`);
+    const total = await page.locator(".ms-breakdown__table tfoot td").last().textContent();
+    const bytes = Number(total?.replace(/[^\d]/g, ""));
+    const live = await page.locator(".ms-status span[title$=' B']").first().getAttribute("title");
+    expect(Number(live?.replace(/[^\d]/g, ""))).toBe(bytes);
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it("measures a range with shift-drag", async () => {
+    const { page, problems } = await open(browser, `${url}#view=timeline`);
+    const box = (await page.locator(".ms-plot").boundingBox())!;
+    await page.keyboard.down("Shift");
+    await page.mouse.move(box.x + 300, box.y + 300);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 600, box.y + 300, { steps: 5 });
+    await page.mouse.up();
+    await page.keyboard.up("Shift");
+    await settle(page);
+    expect(await page.locator(".ms-measured").textContent()).toMatch(/allocated .* survived/);
+    expect(Number(await addressPart(page, "to"))).toBeGreaterThan(Number(await addressPart(page, "from")));
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+});

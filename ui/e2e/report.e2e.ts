@@ -1,0 +1,53 @@
+import { statSync } from "node:fs";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { colourCount, launch, open, outFolder, settle } from "./browser.ts";
+import { binary, sample, writeReport } from "./server.ts";
+
+const program = binary();
+const file = `${outFolder}report.html`;
+const url = `file://${file}`;
+const sizeLimitBytes = 5_000_000;
+
+describe.skipIf(!program)("the report file", () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    writeReport(program!, [sample], file);
+    browser = await launch();
+  });
+  afterAll(() => browser?.close());
+
+  it("is small", () => expect(statSync(file).size).toBeLessThanOrEqual(sizeLimitBytes));
+
+  it.each(["overview", "timeline", "state", "breakdown", "findings", "diagnostics", "sources"])(
+    "shows %s from the disk, without a request and without an error",
+    async (view) => {
+      const { page, problems } = await open(browser, `${url}#view=${view}`);
+      const requests: string[] = [];
+      page.on("request", (request) => requests.push(request.url()));
+      expect(await page.locator("h1").first().textContent()).not.toBe("");
+      expect(await page.locator("[role=alert]").allTextContents()).toEqual([]);
+      await settle(page);
+      expect(requests.filter((request) => !request.startsWith("data:") && !request.startsWith("blob:"))).toEqual([]);
+      expect(problems).toEqual([]);
+      await page.close();
+    },
+  );
+
+  it("draws its timeline, zooms in it, and says what it does not hold", async () => {
+    const { page, problems } = await open(browser, `${url}#view=timeline`);
+    expect(await colourCount(page, ".ms-plot canvas")).toBeGreaterThan(8);
+    const box = (await page.locator(".ms-plot").boundingBox())!;
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await page.mouse.wheel(0, -600);
+    await settle(page);
+    expect(await colourCount(page, ".ms-plot canvas")).toBeGreaterThan(4);
+    // A few events from the peak lies a moment that is not embedded.
+    for (let i = 0; i < 5; i += 1) await page.keyboard.press("Comma");
+    await settle(page);
+    expect(await page.locator(".ms-status").textContent()).toContain("This report does not hold that.");
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+});

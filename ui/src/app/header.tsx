@@ -1,0 +1,107 @@
+/** Mark, source and heap, search, link, export, help. */
+import { useContext, useState } from "preact/hooks";
+import { formatBytes, formatCount } from "../base/units.ts";
+import { useApp } from "../state/context.ts";
+import { CopyButton } from "../widgets/copy_button.tsx";
+import { download, ExportContext, scenePng, sceneSvg } from "../widgets/export_scene.ts";
+import { Mark } from "./mark.tsx";
+import { SearchBox } from "./search_box.tsx";
+
+export function Header({ onHelp }: { onHelp: () => void }) {
+  const app = useApp();
+  return (
+    <header class="ms-header">
+      <span class="ms-header__mark">
+        <Mark />
+        <span class="ms-header__name">memstrata</span>
+      </span>
+      <HeapPicker />
+      <SearchBox />
+      <CopyButton label="Copy link" text={() => `${location.href.split("#")[0]}#${app.savedText.peek()}`} />
+      <ExportMenu />
+      <button type="button" class="ms-button" onClick={onHelp} aria-label="Help and keys" title="Help and keys (?)">
+        ?
+      </button>
+    </header>
+  );
+}
+
+/** One list of all heaps, by source: it scales to many ranks, and typing in it finds one. */
+function HeapPicker() {
+  const app = useApp();
+  const { sources, heaps, simulated } = app.session.value;
+  const heap = app.heap.value;
+  const source = sources[heap.source] ?? sources[0];
+  const capacity = heap.capacity_bytes === null ? "" : ` · ${formatBytes(heap.capacity_bytes)}`;
+  return (
+    <>
+      <span class="ms-header__source" title={source?.file}>
+        <strong>{source?.file.split(/[\\/]/).at(-1)}</strong> {source?.title} · {formatCount(heap.event_count)} events
+        {simulated && <em class="ms-header__simulated"> simulated card</em>}
+      </span>
+      {heaps.length > 0 && (
+        <select
+          class="ms-select"
+          aria-label="Heap"
+          value={String(heap.index)}
+          onChange={(event) => app.selectHeap(Number(event.currentTarget.value))}
+        >
+          {sources.map((one, index) => {
+            const own = heaps.filter((candidate) => candidate.source === index);
+            if (own.length === 0) return null;
+            return (
+              <optgroup key={`${index} ${one.file}`} label={one.file}>
+                {own.map((candidate) => (
+                  <option key={candidate.index} value={String(candidate.index)}>
+                    {candidate.id}
+                    {candidate.device ? ` ${candidate.device}` : ""}
+                    {candidate.index === heap.index ? capacity : ` · peak ${formatBytes(candidate.peak_live_bytes)}`}
+                  </option>
+                ))}
+              </optgroup>
+            );
+          })}
+        </select>
+      )}
+    </>
+  );
+}
+
+function ExportMenu() {
+  const app = useApp();
+  const slot = useContext(ExportContext);
+  const [open, setOpen] = useState(false);
+  const scene = slot.value;
+  const run = async (format: "png" | "svg") => {
+    setOpen(false);
+    if (!scene) return;
+    const blob = format === "png" ? await scenePng(scene) : new Blob([sceneSvg(scene)], { type: "image/svg+xml" });
+    download(`${scene.name}.${format}`, blob);
+    app.announcement.value = `Saved ${scene.name}.${format}.`;
+  };
+  return (
+    <div class="ms-menu">
+      <button
+        type="button"
+        class="ms-button"
+        aria-expanded={open}
+        disabled={scene === null}
+        title={scene ? "Save the picture that is shown" : "This view has no picture; its tables copy as TSV."}
+        onClick={() => setOpen(!open)}
+        onKeyDown={(event) => event.key === "Escape" && setOpen(false)}
+      >
+        Export <span aria-hidden="true">▾</span>
+      </button>
+      {open && (
+        <div class="ms-menu__list">
+          <button type="button" onClick={() => run("png")}>
+            Picture as PNG
+          </button>
+          <button type="button" onClick={() => run("svg")}>
+            Picture as SVG
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}

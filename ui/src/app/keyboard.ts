@@ -1,0 +1,118 @@
+/** Keys that work everywhere. They change the same state as the pointer does. */
+import { anchorSeq } from "../gfx/mark_labels.ts";
+import type { AppState } from "../state/app_state.ts";
+import { panWindow, zoomWindow } from "../state/viewport.ts";
+import { views } from "../views/registry.ts";
+
+const zoomStep = 0.75;
+const panStep = 0.15;
+
+export const keyHelp: readonly (readonly [keys: string, what: string])[] = [
+  ["W S, + −", "zoom in and out at the cursor"],
+  ["A D, ← →", "move the window; with shift, further. In State: one event"],
+  [", .", "cursor one event back, on"],
+  ["[ ]", "previous, next step"],
+  ["p", "cursor to the peak"],
+  ["n N", "next, previous mark"],
+  ["f", "show the whole run"],
+  ["c", "scale to the capacity"],
+  ["l", "labels on and off"],
+  ["g", "bands grouped or in allocation order"],
+  ["1 to 9", "views"],
+  ["/", "search"],
+  ["esc", "release the pin, the measured range, the search"],
+  ["?", "this help"],
+];
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.matches("input[type=text], textarea, select, [contenteditable]");
+}
+
+function zoom(app: AppState, factor: number): void {
+  const { begin, end } = app.window.peek();
+  const cursor = app.cursorSeq.peek();
+  const inside = app.axis.peek() === "seq" && cursor >= begin && cursor < end;
+  app.setWindow(zoomWindow({ begin, end }, factor, inside ? cursor : (begin + end) / 2));
+}
+
+function pan(app: AppState, direction: number, far: boolean): void {
+  if (app.view.peek() === "state") {
+    app.setCursor(app.cursorSeq.peek() + direction * (far ? 10 : 1));
+    return;
+  }
+  const window = app.window.peek();
+  app.setWindow(panWindow(window, direction * (window.end - window.begin) * panStep * (far ? 10 : 1)));
+}
+
+/** Puts the cursor at `seq` and, when it is out of sight, the window round it. */
+function moveTo(app: AppState, seq: number): void {
+  app.setCursor(seq);
+  const { begin, end } = app.window.peek();
+  const half = (end - begin) / 2;
+  if (app.axis.peek() === "seq" && (seq < begin || seq >= end)) app.setWindow({ begin: seq - half, end: seq + half });
+}
+
+function moveToNeighbour(app: AppState, places: readonly number[], direction: number): void {
+  const cursor = app.cursorSeq.peek();
+  const sorted = [...places].sort((a, b) => a - b);
+  const next = direction > 0 ? sorted.find((seq) => seq > cursor) : sorted.findLast((seq) => seq < cursor);
+  if (next !== undefined) moveTo(app, next);
+}
+
+function release(app: AppState): void {
+  if (app.pinnedRow.peek() !== null) app.pinnedRow.value = null;
+  else app.measured.value = null;
+}
+
+export function handleKey(event: KeyboardEvent, app: AppState, openHelp: () => void): void {
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  // An open dialog has its own keys.
+  if (document.querySelector("dialog[open]")) return;
+  const inControl = event.target instanceof HTMLInputElement;
+  if (inControl && event.key.startsWith("Arrow")) return;
+  const explain = app.explainHeap.peek();
+  const marks = () => (explain?.marks ?? []).map(anchorSeq);
+  const steps = () => (explain?.steps ?? []).map((step) => step.begin_seq);
+  const actions: Record<string, () => void> = {
+    w: () => zoom(app, zoomStep),
+    "+": () => zoom(app, zoomStep),
+    "=": () => zoom(app, zoomStep),
+    s: () => zoom(app, 1 / zoomStep),
+    "-": () => zoom(app, 1 / zoomStep),
+    a: () => pan(app, -1, event.shiftKey),
+    ArrowLeft: () => pan(app, -1, event.shiftKey),
+    d: () => pan(app, 1, event.shiftKey),
+    ArrowRight: () => pan(app, 1, event.shiftKey),
+    ",": () => moveTo(app, app.cursorSeq.peek() - 1),
+    ".": () => moveTo(app, app.cursorSeq.peek() + 1),
+    "[": () => moveToNeighbour(app, steps(), -1),
+    "]": () => moveToNeighbour(app, steps(), 1),
+    p: () => moveTo(app, app.heap.peek().peak_live_seq ?? 0),
+    n: () => moveToNeighbour(app, marks(), event.shiftKey ? -1 : 1),
+    f: () => app.setWindow({ begin: 0, end: app.rangeEnd.peek() }),
+    c: () => {
+      app.capacityScale.value = !app.capacityScale.peek();
+    },
+    l: () => {
+      app.showLabels.value = !app.showLabels.peek();
+    },
+    g: () => {
+      app.order.value = app.order.peek() === "grouped" ? "allocation" : "grouped";
+    },
+    "/": () => document.getElementById("ms-search")?.focus(),
+    "?": openHelp,
+    Escape: () => release(app),
+  };
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const view = /^[1-9]$/.test(key) ? views[Number(key) - 1] : undefined;
+  const action = view
+    ? () => {
+        app.view.value = view.id;
+      }
+    : Object.hasOwn(actions, key)
+      ? actions[key]
+      : undefined;
+  if (!action) return;
+  action();
+  event.preventDefault();
+}

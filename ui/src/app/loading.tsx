@@ -1,0 +1,48 @@
+/** The page before there is a session: what is being read, or why it cannot be. */
+import { formatBytes, formatCount, formatDuration } from "../base/units.ts";
+import type { Progress } from "../data/types.ts";
+import { Mark } from "./mark.tsx";
+
+/** What is known of the reading so far. */
+function progressText(progress: Progress): string {
+  const total = progress.total_bytes === null ? "" : ` of ${formatBytes(progress.total_bytes)}`;
+  return [
+    progress.event_count === null ? null : `${formatCount(progress.event_count)} events`,
+    progress.read_bytes === null ? null : `${formatBytes(progress.read_bytes)}${total}`,
+    formatDuration(progress.elapsed_ms * 1e6),
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+export function Loading({ progress, error }: { progress: Progress | null; error: string | null }) {
+  const share =
+    progress?.total_bytes && progress.read_bytes !== null
+      ? Math.min(1, progress.read_bytes / progress.total_bytes)
+      : null;
+  return (
+    <main class="ms-start">
+      <header class="ms-start__head">
+        <Mark /> memstrata
+      </header>
+      {error ? (
+        <div class="ms-notice" role="alert">
+          <h1 class="ms-notice__title">
+            {progress?.file ? `${progress.file} cannot be shown.` : "There is nothing to show."}
+          </h1>
+          <p class="ms-notice__text">{error}</p>
+        </div>
+      ) : (
+        <div class="ms-notice" role="status">
+          <h1 class="ms-notice__title">Reading {progress?.file}</h1>
+          {share !== null && (
+            <div class="ms-start__bar">
+              <div class="ms-start__done" style={{ width: `${share * 100}%` }} />
+            </div>
+          )}
+          <p class="ms-notice__text">{progress && progressText(progress)}</p>
+        </div>
+      )}
+    </main>
+  );
+}

@@ -1,0 +1,103 @@
+/** Start of the page: finds where its answers come from, waits until they are ready, then shows the shell. */
+import { effect } from "@preact/signals";
+import { render } from "preact";
+import { Client } from "../data/client.ts";
+import { EmbeddedSource } from "../data/embedded_source.ts";
+import { HttpSource } from "../data/http_source.ts";
+import type { DataSource } from "../data/source.ts";
+import type { Explain, Progress, Session, Summary } from "../data/types.ts";
+import { AppState } from "../state/app_state.ts";
+import { AppProvider } from "../state/context.ts";
+import { decodeState } from "../state/url.ts";
+import { Loading } from "./loading.tsx";
+import { Shell } from "./shell.tsx";
+import "./style.css";
+import { applyTheme, onSystemChange, resolveTheme, storedChoice } from "../state/theme.ts";
+
+const pollMs = 120;
+const addressDelayMs = 150;
+const never = new AbortController().signal;
+
+function findSource(): DataSource {
+  const embedded = document.getElementById("memstrata-embedded");
+  return embedded ? new EmbeddedSource(embedded.textContent ?? "") : new HttpSource();
+}
+
+async function waitUntilReady(source: DataSource, root: HTMLElement): Promise<Progress> {
+  for (;;) {
+    const progress = await source.progress();
+    if (progress.state !== "reading") return progress;
+    render(<Loading progress={progress} error={null} />, root);
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
+  }
+}
+
+/** Summary and findings come after the first picture; the page fills them in. */
+function loadTexts(app: AppState): void {
+  const { client } = app;
+  client.json("summary", {}, never).then(
+    (answer) => {
+      app.summary.value = answer as Summary;
+    },
+    (error: Error) => {
+      app.announcement.value = error.message;
+    },
+  );
+  client.json("explain", {}, never).then(
+    (answer) => {
+      app.explain.value = answer as Explain;
+    },
+    (error: Error) => {
+      app.explainError.value = error.message;
+    },
+  );
+}
+
+/** Writes the state into the address, not more often than browsers allow; a pasted link starts over. */
+function keepAddress(app: AppState): void {
+  let timer = 0;
+  effect(() => {
+    const text = `#${app.savedText.value}`;
+    clearTimeout(timer);
+    timer = window.setTimeout(() => {
+      if (text !== location.hash) history.replaceState(null, "", text);
+    }, addressDelayMs);
+  });
+  window.addEventListener("hashchange", () => location.reload());
+}
+
+async function start(): Promise<void> {
+  const root = document.getElementById("app")!;
+  applyTheme(resolveTheme(storedChoice()));
+  let source: DataSource;
+  let session: Session;
+  let client: Client;
+  try {
+    source = findSource();
+    client = new Client(source);
+    const progress = await waitUntilReady(source, root);
+    if (progress.state === "failed") {
+      render(<Loading progress={progress} error={progress.error?.message ?? "The file cannot be read."} />, root);
+      return;
+    }
+    session = (await client.json("session", {}, never)) as Session;
+  } catch (error) {
+    render(<Loading progress={null} error={(error as Error).message} />, root);
+    return;
+  }
+  const app = new AppState(client, session, decodeState(location.hash), resolveTheme(storedChoice()));
+  effect(() => applyTheme(app.themeName.value));
+  onSystemChange(() => {
+    app.themeName.value = resolveTheme(storedChoice());
+  });
+  keepAddress(app);
+  render(
+    <AppProvider value={app}>
+      <Shell />
+    </AppProvider>,
+    root,
+  );
+  loadTexts(app);
+}
+
+void start();

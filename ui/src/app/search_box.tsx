@@ -1,0 +1,117 @@
+/** Search over functions, files, categories, addresses and sizes; a hit moves the cursor and pins. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { formatBytes, formatCount } from "../base/units.ts";
+import type { SearchHit, SearchResult } from "../data/types.ts";
+import type { AppState } from "../state/app_state.ts";
+import { useApp, useJson } from "../state/context.ts";
+
+const waitMs = 150;
+
+export function SearchBox() {
+  const app = useApp();
+  const [text, setText] = useState("");
+  const [query, setQuery] = useState("");
+  const [open, setOpen] = useState(false);
+  const [active, setActive] = useState(0);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const timer = setTimeout(() => setQuery(text.trim()), waitMs);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const asked = query.length >= 2 && app.heap.value.index >= 0;
+  const { value, error, isCurrent } = useJson<SearchResult>(
+    "search",
+    asked ? { heap: app.heapIndex.value, q: query, limit: 50 } : null,
+  );
+  const hits = asked && isCurrent && value ? value.hits : [];
+  const choose = (hit: SearchHit) => {
+    goTo(app, hit);
+    setOpen(false);
+    input.current?.blur();
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      setActive(Math.max(0, Math.min(hits.length - 1, active + (event.key === "ArrowDown" ? 1 : -1))));
+      event.preventDefault();
+    } else if (event.key === "Enter" && hits[active]) choose(hits[active]);
+    else if (event.key === "Escape") {
+      setOpen(false);
+      input.current?.blur();
+    }
+  };
+  // The types allow the role only together with an explicit list.
+  const combobox = {
+    role: "combobox" as const,
+    list: undefined,
+    "aria-expanded": open && asked,
+    "aria-controls": "ms-search-hits",
+    "aria-activedescendant": open && hits[active] ? `ms-search-hit-${active}` : undefined,
+  };
+  return (
+    <div class="ms-search">
+      <input
+        ref={input}
+        id="ms-search"
+        class="ms-search__input"
+        type="text"
+        {...combobox}
+        aria-label="Search"
+        placeholder="Function, file, address, size > 1 GiB"
+        value={text}
+        onInput={(event) => {
+          setText(event.currentTarget.value);
+          setActive(0);
+          setOpen(true);
+        }}
+        onFocus={() => setOpen(true)}
+        onBlur={() => setTimeout(() => setOpen(false), 120)}
+        onKeyDown={onKey}
+      />
+      <span class="ms-search__key" aria-hidden="true">
+        /
+      </span>
+      <div class={open && asked ? "ms-search__list" : "ms-hidden"}>
+        <p class="ms-search__total">{searchNote(value, error, isCurrent)}</p>
+        <div id="ms-search-hits" role="listbox" aria-label="Hits">
+          {hits.map((hit, index) => (
+            <div
+              key={`${hit.kind} ${hit.label} ${hit.where}`}
+              id={`ms-search-hit-${index}`}
+              role="option"
+              tabIndex={-1}
+              aria-selected={index === active}
+              class={`ms-search__hit ${index === active ? "ms-search__hit--on" : ""}`}
+              onPointerDown={() => choose(hit)}
+            >
+              <strong>{hit.label}</strong>
+              <span class="ms-quiet">{hit.where}</span>
+              <span class="ms-search__bytes">
+                {formatBytes(hit.bytes)} {hit.bytes_are === "total" ? "in all" : ""}
+              </span>
+            </div>
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function searchNote(value: SearchResult | null, error: Error | null, isCurrent: boolean): string {
+  if (error) return error.message;
+  if (!isCurrent || !value) return "Searching.";
+  if (value.total === 0) return "Nothing in this heap matches.";
+  return value.total > value.hits.length
+    ? `${formatCount(value.hits.length)} of ${formatCount(value.total)} hits`
+    : `${formatCount(value.total)} hits`;
+}
+
+function goTo(app: AppState, hit: SearchHit): void {
+  if (hit.seq !== null) {
+    app.setCursor(hit.seq);
+    const { begin, end } = app.window.peek();
+    if (app.axis.peek() === "seq" && (hit.seq < begin || hit.seq >= end))
+      app.setWindow({ begin: hit.seq - (end - begin) / 2, end: hit.seq + (end - begin) / 2 });
+  }
+  if (hit.allocation !== null) app.pinnedRow.value = hit.allocation;
+  if (!["timeline", "state", "breakdown", "address_map"].includes(app.view.peek())) app.view.value = "timeline";
+}

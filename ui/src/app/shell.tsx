@@ -1,0 +1,93 @@
+/** The page round the views: header, rail, the view itself, inspector, minimap, status. */
+import { signal } from "@preact/signals";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { useApp } from "../state/context.ts";
+import { viewById, views } from "../views/registry.ts";
+import type { View } from "../views/view.ts";
+import { ExportContext, type ExportScene } from "../widgets/export_scene.ts";
+import { Inspector } from "../widgets/inspector.tsx";
+import { Minimap } from "../widgets/minimap.tsx";
+import { Notice } from "../widgets/notice.tsx";
+import { DropZone } from "./drop_zone.tsx";
+import { Header } from "./header.tsx";
+import { Help } from "./help.tsx";
+import { handleKey } from "./keyboard.ts";
+import { StatusBar } from "./status_bar.tsx";
+
+export function Shell() {
+  const app = useApp();
+  const [helpOpen, setHelpOpen] = useState(false);
+  const scene = useMemo(() => signal<ExportScene | null>(null), []);
+  const view = viewById(app.view.value);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => handleKey(event, app, () => setHelpOpen(true));
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
+  const unmet = view.unmet(app);
+  const showsRun = view.followsRun && !unmet;
+  return (
+    <ExportContext.Provider value={scene}>
+      <div class="ms-shell">
+        <Header onHelp={() => setHelpOpen(true)} />
+        <Rail current={view} />
+        <main class="ms-main" key={view.id}>
+          {unmet ? <UnmetView view={view} why={unmet.why} how={unmet.how} /> : <view.component />}
+        </main>
+        {showsRun && <Inspector />}
+        {showsRun && <Minimap />}
+        <StatusBar showsRun={showsRun} />
+        {helpOpen && <Help onClose={() => setHelpOpen(false)} />}
+        {app.client.source.isLive && <DropZone />}
+        <div class="ms-hidden" aria-live="polite">
+          {app.announcement.value}
+        </div>
+      </div>
+    </ExportContext.Provider>
+  );
+}
+
+function UnmetView({ view, why, how }: { view: View; why: string; how: string }) {
+  return (
+    <>
+      <div class="ms-viewbar">
+        <h1>{view.title}</h1>
+      </div>
+      <Notice title={why}>
+        <p>{how}</p>
+      </Notice>
+    </>
+  );
+}
+
+function Rail({ current }: { current: View }) {
+  const app = useApp();
+  return (
+    <nav class="ms-rail" aria-label="Views">
+      {views.map((view, index) => {
+        const startsGroup = index > 0 && views[index - 1]!.group !== view.group;
+        const on = view.id === current.id;
+        const count = view.count?.(app) ?? null;
+        const dim = view.unmet(app) !== null;
+        return (
+          <button
+            type="button"
+            key={view.id}
+            class={`ms-rail__item ${on ? "ms-rail__item--on" : ""} ${dim ? "ms-rail__item--dim" : ""} ${startsGroup ? "ms-rail__item--first" : ""}`}
+            aria-current={on ? "page" : undefined}
+            title={view.title}
+            onClick={() => {
+              app.view.value = view.id;
+            }}
+          >
+            <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+              <path d={view.icon} fill="none" stroke="currentColor" stroke-width="1.2" />
+            </svg>
+            <span class="ms-rail__title">{view.title}</span>
+            {count !== null && <span class="ms-rail__count">{count}</span>}
+          </button>
+        );
+      })}
+    </nav>
+  );
+}

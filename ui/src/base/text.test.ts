@@ -1,0 +1,27 @@
+import { expect, it } from "vitest";
+import { markHeading } from "./marks.ts";
+import { cutEnd, cutMiddle, pathTail, toTsv } from "./text.ts";
+
+it("cuts texts to a length", () => {
+  expect(cutMiddle("/usr/lib/python3/torch/nn/functional.py", 20)).toHaveLength(20);
+  expect(cutMiddle("/usr/lib/python3/torch/nn/functional.py", 20)).toMatch(/^\/usr.*…*tional\.py$/);
+  expect(cutEnd("set_to_none frees 436 gradients, then more", 34)).toBe("set_to_none frees 436 gradients…");
+  expect(cutEnd("short", 34)).toBe("short");
+  expect(pathTail("/a/b/c.py")).toBe("b/c.py");
+});
+
+it("keeps a table a table", () => {
+  expect(
+    toTsv([
+      ["a\tb", 1, null],
+      ["c\nd", 2, "x"],
+    ]),
+  ).toBe("a b\t1\t\nc d\t2\tx");
+});
+
+it("signs what comes and what goes", () => {
+  expect(markHeading("zero_grad_slope", 2 ** 30)).toBe("zero_grad, −1.00 GiB");
+  expect(markHeading("forward_ramp", 2 ** 30)).toBe("Forward ramp, +1.00 GiB");
+  expect(markHeading("logits_slab", 2 ** 30)).toBe("Logits, 1.00 GiB");
+  expect(markHeading("new_kind", 0)).toBe("New kind, 0 B");
+});

@@ -1,0 +1,95 @@
+/** Answers that a report file carries in itself (docs/reference/api.md section 8). Nothing is loaded from anywhere. */
+import { decodeFrame, type Frame } from "./frame.ts";
+import { type DataSource, type Parameters, questionKey, SourceError } from "./source.ts";
+import type { Progress } from "./types.ts";
+
+type Answer = { json: unknown } | { frame: string };
+
+interface Embedded {
+  reduced: string[];
+  answers: Record<string, Answer>;
+}
+
+interface TileAnswer {
+  key: string;
+  fixed: string;
+  begin: number;
+  end: number;
+}
+
+/** What must be equal for one tile to stand in for another. */
+function fixedPart(parameters: Record<string, string>): string {
+  return ["kind", "heap", "axis", "group", "order", "hide"].map((name) => parameters[name] ?? "").join("|");
+}
+
+async function gunzip(base64: string): Promise<Uint8Array> {
+  const packed = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+export class EmbeddedSource implements DataSource {
+  readonly isLive = false;
+  readonly reduced: readonly string[];
+  private readonly answers: Record<string, Answer>;
+  private readonly tiles: TileAnswer[] = [];
+
+  constructor(text: string) {
+    const embedded = JSON.parse(text) as Embedded;
+    this.reduced = embedded.reduced ?? [];
+    this.answers = embedded.answers;
+    for (const key of Object.keys(this.answers)) {
+      if (!key.startsWith("tile?")) continue;
+      const parameters = Object.fromEntries(new URLSearchParams(key.slice(5)));
+      const [begin, end] = [Number(parameters.begin), Number(parameters.end)];
+      this.tiles.push({ key, fixed: fixedPart(parameters), begin, end });
+    }
+  }
+
+  async progress(): Promise<Progress> {
+    return {
+      state: "ready",
+      file: "",
+      event_count: null,
+      read_bytes: null,
+      total_bytes: null,
+      elapsed_ms: 0,
+      error: null,
+    };
+  }
+
+  async json(question: string, parameters: Parameters): Promise<unknown> {
+    const answer = this.find(questionKey(question, parameters));
+    if (!("json" in answer)) throw new SourceError("corrupt_input", "The report holds another kind of answer here.");
+    return answer.json;
+  }
+
+  async frame(question: string, parameters: Parameters): Promise<Frame> {
+    const key = question === "tile" ? this.bestTile(parameters) : questionKey(question, parameters);
+    const answer = this.find(key);
+    if (!("frame" in answer)) throw new SourceError("corrupt_input", "The report holds another kind of answer here.");
+    return decodeFrame(await gunzip(answer.frame));
+  }
+
+  async addFile(): Promise<Progress> {
+    throw new SourceError("read_only", "A report cannot take further files. Use `memstrata open`.");
+  }
+
+  private find(key: string): Answer {
+    const answer = Object.hasOwn(this.answers, key) ? this.answers[key] : undefined;
+    if (answer) return answer;
+    throw new SourceError("not_embedded", "This report does not hold that. Open the original file to see it.");
+  }
+
+  /** The narrowest embedded tile that covers the window, else the widest. */
+  private bestTile(parameters: Parameters): string {
+    const texts = Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, String(value ?? "")]));
+    const fixed = fixedPart(texts);
+    const [begin, end] = [Number(texts.begin), Number(texts.end)];
+    const candidates = this.tiles
+      .filter((tile) => tile.fixed === fixed)
+      .sort((a, b) => a.end - a.begin - (b.end - b.begin));
+    const covering = candidates.find((tile) => tile.begin <= begin && tile.end >= end);
+    return (covering ?? candidates.at(-1))?.key ?? questionKey("tile", parameters);
+  }
+}

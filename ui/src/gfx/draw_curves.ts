@@ -1,0 +1,119 @@
+/** Draws live, block, reserved and capacity, and the idle memory between live and reserved. */
+import type { Theme } from "../base/palette.ts";
+import { formatBytes } from "../base/units.ts";
+import type { CurveModel } from "./curve_model.ts";
+import { type PlotFrame, yAt } from "./plot_frame.ts";
+import type { Renderer } from "./renderer.ts";
+import { columnX, stepPaths, visibleColumns } from "./step_path.ts";
+
+const reservedDash = [6, 3];
+const peakLabelReach = 130;
+
+/** Hatch from live up to reserved. Drawn first: the data lies over it. */
+export function drawIdle(renderer: Renderer, curve: CurveModel, frame: PlotFrame, theme: Theme): void {
+  const visible = visibleColumns(curve.columns, frame);
+  const upper = stepPaths(curve.columns, visible, frame, (column) => curve.reservedMax[column]!);
+  const bottom = frame.top + frame.height;
+  for (const path of upper) {
+    const area = [path[0]!, bottom, ...path, path[path.length - 2]!, bottom];
+    renderer.hatch(area, { colour: theme.hatch, pitch: 6, direction: "up" });
+  }
+}
+
+export function drawLive(renderer: Renderer, curve: CurveModel, frame: PlotFrame, theme: Theme): void {
+  const visible = visibleColumns(curve.columns, frame);
+  for (const path of stepPaths(curve.columns, visible, frame, (column) => curve.liveMax[column]!))
+    renderer.line(path, { stroke: theme.ink, width: 0.9, alpha: 0.75 });
+}
+
+/** Only where it is more than 2 px from live; it would thicken the outline otherwise. */
+export function drawBlock(renderer: Renderer, curve: CurveModel, frame: PlotFrame, theme: Theme): void {
+  const visible = visibleColumns(curve.columns, frame);
+  const apart = (2 / frame.height) * frame.topBytes;
+  const value = (column: number) => {
+    const block = curve.blockMax[column]!;
+    return Math.abs(block - curve.liveMax[column]!) > apart ? block : Number.NaN;
+  };
+  for (const path of stepPaths(curve.columns, visible, frame, value))
+    renderer.line(path, { stroke: theme.ink2, width: 1 });
+}
+
+/** @param peakX where the label of the peak stands; the name of the line keeps away from it */
+export function drawReserved(
+  renderer: Renderer,
+  curve: CurveModel,
+  frame: PlotFrame,
+  theme: Theme,
+  peakX: number | null,
+  fast: boolean,
+): void {
+  const visible = visibleColumns(curve.columns, frame);
+  const reserved = curve.reservedMax;
+  for (const path of stepPaths(curve.columns, visible, frame, (column) => reserved[column]!))
+    renderer.line(path, { stroke: theme.ink2, width: 1.25, ...(fast ? {} : { dash: reservedDash }) });
+  let lastRise = visible.begin;
+  for (let column = visible.begin + 1; column < visible.end; column += 1)
+    if (reserved[column]! > reserved[column - 1]!) lastRise = column;
+  const bytes = reserved[lastRise];
+  if (bytes === undefined || Number.isNaN(bytes)) return;
+  const text = `reserved ${formatBytes(bytes)}`;
+  const width = renderer.measure(text, { bold: true });
+  const right = frame.left + frame.width - width - 4;
+  const atRise = Math.min(columnX(curve.columns, lastRise, frame) + 6, right);
+  const x = peakX !== null && Math.abs(peakX - atRise) < peakLabelReach ? right : atRise;
+  const above = yAt(frame, bytes) - 9;
+  const y = above < frame.top + 6 ? yAt(frame, bytes) + 10 : above;
+  renderer.text(text, Math.max(frame.left + 4, x), y, { fill: theme.ink2, bold: true, halo: theme.surface });
+}
+
+export function drawCapacity(renderer: Renderer, capacityBytes: number, frame: PlotFrame, theme: Theme): void {
+  if (capacityBytes > frame.topBytes) return;
+  const y = yAt(frame, capacityBytes);
+  renderer.line([frame.left, y, frame.left + frame.width, y], { stroke: theme.ink, width: 1.5 });
+  const text = `capacity ${formatBytes(capacityBytes)}`;
+  renderer.text(text, frame.left + frame.width - 4, y + 10, {
+    fill: theme.ink,
+    bold: true,
+    align: "right",
+    halo: theme.surface,
+  });
+}
+
+/** Right of the plot: live, idle and capacity in true proportion, and the part that the plot covers. */
+export function drawGauge(
+  renderer: Renderer,
+  frame: PlotFrame,
+  theme: Theme,
+  capacityBytes: number,
+  liveBytes: number,
+  reservedBytes: number | null,
+): void {
+  const [x, width] = [frame.left + frame.width + 17, 10];
+  const height = (bytes: number) => (Math.min(bytes, capacityBytes) / capacityBytes) * frame.height;
+  const bottom = frame.top + frame.height;
+  renderer.rect(x, frame.top, width, frame.height, theme.sunken);
+  if (reservedBytes !== null) {
+    const top = bottom - height(reservedBytes);
+    renderer.hatch([x, top, x + width, top, x + width, bottom, x, bottom], {
+      colour: theme.line2,
+      pitch: 4,
+      direction: "up",
+    });
+  }
+  renderer.rect(x, bottom - height(liveBytes), width, height(liveBytes), theme.ink3);
+  renderer.outline(x + 0.5, frame.top + 0.5, width - 1, frame.height - 1, { stroke: theme.line2, width: 1 });
+  const covered = height(frame.topBytes);
+  renderer.outline(x - 2.5, bottom - covered - 0.5, width + 5, covered + 1, { stroke: theme.accent, width: 1 });
+}
+
+export function drawOoms(renderer: Renderer, curve: CurveModel, frame: PlotFrame, theme: Theme): void {
+  const visible = visibleColumns(curve.columns, frame);
+  for (let column = visible.begin; column < visible.end; column += 1) {
+    if (curve.oomCount[column] === 0) continue;
+    const x = columnX(curve.columns, column, frame) + 0.5;
+    const y = Math.max(frame.top + 8, yAt(frame, curve.liveMax[column]!) - 10);
+    renderer.line([x, frame.top, x, frame.top + frame.height], { stroke: theme.oom, width: 1, dash: [2, 3] });
+    for (const slope of [-1, 1])
+      renderer.line([x - 5, y - 5 * slope, x + 5, y + 5 * slope], { stroke: theme.oom, width: 2 });
+  }
+}

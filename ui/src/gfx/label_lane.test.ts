@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { type Label, type PlacedLabel, placeLabels } from "./label_lane.ts";
+
+function label(x: number, width: number, priority = 1): Label {
+  return { x, y: 0, title: "", detail: "", priority, width, mark: 0 };
+}
+
+function textRange({ leaderX, width, side }: PlacedLabel): [number, number] {
+  return side === "right" ? [leaderX + 6, leaderX + 6 + width] : [leaderX - 6 - width, leaderX - 6];
+}
+
+describe("placeLabels", () => {
+  it("goes one row deeper where a leader would cross a text", () => {
+    const { placed, dropped } = placeLabels([label(10, 100), label(40, 100), label(200, 50)], 3, 0, 1000);
+    expect(placed.map((one) => one.row)).toEqual([0, 1, 0]);
+    expect(dropped).toBe(0);
+  });
+
+  it("lets two labels point at the same place", () => {
+    const { placed } = placeLabels([label(300, 100), label(300, 100)], 3, 0, 1000);
+    expect(placed.map((one) => [one.leaderX, one.row])).toEqual([
+      [300, 0],
+      [305, 1],
+    ]);
+  });
+
+  it("turns a label to the left at the right edge", () => {
+    expect(placeLabels([label(950, 100)], 3, 0, 1000).placed[0]?.side).toBe("left");
+  });
+
+  it("drops the least important and counts it", () => {
+    const { placed, dropped } = placeLabels(
+      [label(10, 100, 3), label(20, 100, 1), label(30, 100, 2), label(40, 100, 9)],
+      3,
+      8,
+      1000,
+    );
+    expect(dropped).toBe(1);
+    expect(placed.some((one) => one.priority === 1)).toBe(false);
+  });
+
+  it("never lets a leader or a text lie on a text, for any labels", () => {
+    let state = 11;
+    const random = (limit: number) => {
+      state = (state * 1103515245 + 12345) & 0x7fffffff;
+      return state % limit;
+    };
+    for (let round = 0; round < 100; round += 1) {
+      const labels = Array.from({ length: 2 + random(18) }, () => label(random(1000), 30 + random(200), random(100)));
+      const { placed, dropped } = placeLabels(labels, 3, 0, 1000);
+      expect(placed.length + dropped).toBe(labels.length);
+      for (const a of placed) {
+        const [from, to] = textRange(a);
+        expect(from).toBeGreaterThanOrEqual(0);
+        expect(to).toBeLessThanOrEqual(1000);
+        for (const b of placed) {
+          if (a === b) continue;
+          if (b.row <= a.row)
+            expect(b.leaderX <= from || b.leaderX >= to, `leader at ${b.leaderX} in text ${from} to ${to}`).toBe(true);
+          if (b.row === a.row) expect(textRange(b)[1] <= from || textRange(b)[0] >= to).toBe(true);
+        }
+      }
+    }
+  });
+});

@@ -1,0 +1,216 @@
+/** The whole picture of a timeline, from its parts; the same for the screen, PNG and SVG. */
+import { categoryLabel, type Theme } from "../base/palette.ts";
+import { plural } from "../base/text.ts";
+import { formatBytes } from "../base/units.ts";
+import type { Axis } from "../data/tile_request.ts";
+import type { ExplainHeap } from "../data/types.ts";
+import type { Grouping } from "../state/url.ts";
+import { drawBandLabels } from "./band_labels.ts";
+import type { CurveModel } from "./curve_model.ts";
+import { drawByteAxis, drawGrid, drawHorizontalAxis } from "./draw_axes.ts";
+import { drawBlock, drawCapacity, drawGauge, drawIdle, drawLive, drawOoms, drawReserved } from "./draw_curves.ts";
+import { drawSpanRows, drawStepLines, type SpanRows, spanRowsHeight } from "./draw_spans.ts";
+import { drawStack, groupFills, type StackStyle } from "./draw_stack.ts";
+import { drawLabels, type Label, laneRowHeight, laneRows, placeLabels } from "./label_lane.ts";
+import { drawLens, isSpike, lensPlace } from "./lens.ts";
+import { chooseMarks } from "./mark_labels.ts";
+import { type PlotFrame, valueAt, xAt, yAt } from "./plot_frame.ts";
+import type { Renderer } from "./renderer.ts";
+import type { StackModel } from "./stack_model.ts";
+import { visibleColumns } from "./step_path.ts";
+
+export interface TimelineScene {
+  theme: Theme;
+  axis: Axis;
+  begin: number;
+  end: number;
+  stack: StackModel | null;
+  curve: CurveModel | null;
+  explain: ExplainHeap | null;
+  grouping: Grouping;
+  grouped: boolean;
+  pinnedRow: number | null;
+  capacityBytes: number | null;
+  capacityScale: boolean;
+  peakSeq: number | null;
+  showLabels: boolean;
+  showGauge: boolean;
+  /** True for the frames of a movement that would be too slow in full. */
+  fast: boolean;
+  /** Tile of the few events round the peak. */
+  lens: StackModel | null;
+}
+
+export const gutterLeft = 68;
+const gutterRight = 44;
+/** Right of a plot without a gauge. */
+const gutterNarrow = 12;
+const axisHeight = 26;
+const laneHeight = laneRows * laneRowHeight + 6;
+const smallestWithLane = 420;
+const spikeReach = 6;
+
+/** Room right of the plot: for the gauge where the capacity is known. */
+export function rightGutter(hasGauge: boolean): number {
+  return hasGauge ? gutterRight : gutterNarrow;
+}
+
+/** The plot inside a picture of this size. */
+export function timelineFrame(scene: TimelineScene, width: number, height: number): PlotFrame {
+  const rows = (scene.explain?.steps.length ?? 0) + (scene.explain?.phases.length ?? 0) > 0 ? spanRowsHeight + 6 : 4;
+  const lane = hasLane(scene, height) ? laneHeight : 14;
+  const top = rows + lane;
+  const right = rightGutter(scene.showGauge);
+  const frame: PlotFrame = {
+    left: gutterLeft,
+    top,
+    width: Math.max(40, width - gutterLeft - right),
+    height: Math.max(40, height - top - axisHeight),
+    begin: scene.begin,
+    end: scene.end,
+    topBytes: 1,
+  };
+  return { ...frame, topBytes: topBytes(scene, frame) };
+}
+
+/** Labels need room that a low plot cannot spare, and something to say. */
+function hasLane(scene: TimelineScene, height: number): boolean {
+  return scene.showLabels && height > smallestWithLane && labelsOf(scene).length > 0;
+}
+
+function topBytes(scene: TimelineScene, frame: PlotFrame): number {
+  if (!scene.curve) return Math.max(1, scene.capacityScale ? (scene.capacityBytes ?? 1) : 1);
+  const visible = visibleColumns(scene.curve.columns, frame);
+  const highest = scene.curve.highest(visible.begin, visible.end);
+  const top = scene.capacityScale ? Math.max(highest, scene.capacityBytes ?? 0) : highest;
+  return Math.max(1, top * 1.05);
+}
+
+function labelsOf(scene: TimelineScene): ReturnType<typeof chooseMarks> {
+  return scene.explain && scene.curve ? chooseMarks(scene.explain) : [];
+}
+
+export function spanRowsOf(scene: TimelineScene): SpanRows {
+  const columns = scene.curve?.columns;
+  return {
+    steps: scene.explain?.steps ?? [],
+    phases: scene.explain?.phases ?? [],
+    position: (seq) => (scene.axis === "seq" || !columns ? seq : columns.position(seq)),
+  };
+}
+
+export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFrame {
+  const { theme, stack, curve } = scene;
+  const frame = timelineFrame(scene, renderer.width, renderer.height);
+  const rows = spanRowsOf(scene);
+  const style: StackStyle = {
+    theme,
+    grouping: scene.grouping,
+    grouped: scene.grouped,
+    pinnedRow: scene.pinnedRow,
+    fast: scene.fast,
+  };
+  const peakX = scene.peakSeq === null ? null : xAt(frame, rows.position(scene.peakSeq));
+  renderer.rect(0, 0, renderer.width, renderer.height, theme.surface);
+  drawGrid(renderer, frame, theme);
+  renderer.clip(frame.left, frame.top, frame.width, frame.height, () => {
+    if (curve?.hasReserved) drawIdle(renderer, curve, frame, theme);
+    if (stack) drawStack(renderer, stack, frame, style);
+    if (curve) drawLive(renderer, curve, frame, theme);
+    if (curve) drawBlock(renderer, curve, frame, theme);
+    if (curve?.hasReserved) drawReserved(renderer, curve, frame, theme, peakX, scene.fast);
+    if (scene.capacityBytes !== null) drawCapacity(renderer, scene.capacityBytes, frame, theme);
+    if (stack && scene.grouped) drawBandLabels(renderer, stack, frame, bandInks(stack, scene));
+    if (curve) drawOoms(renderer, curve, frame, theme);
+  });
+  drawSpanRows(renderer, frame, rows, 0, theme);
+  drawStepLines(renderer, frame, rows, theme);
+  const wanted = scene.peakSeq !== null && scene.lens && curve && scene.axis === "seq" && isSpike(scene.lens);
+  const lens = wanted ? lensPlace(curve, frame, scene.peakSeq!) : null;
+  if (hasLane(scene, renderer.height)) drawLabelLane(renderer, scene, frame, rows);
+  else if (!lens) drawPeak(renderer, scene, frame, rows);
+  // After the labels: their leaders pass behind the lens.
+  if (lens && scene.lens) drawLens(renderer, scene.lens, lens, frame, scene.peakSeq!, { ...style, pinnedRow: null });
+  drawByteAxis(renderer, frame, theme);
+  drawHorizontalAxis(renderer, frame, scene.axis, theme);
+  if (scene.showGauge && scene.capacityBytes !== null) drawGaugeOf(renderer, scene, frame);
+  return frame;
+}
+
+/** On dimmed fills the ink of the theme is the readable one. */
+function bandInks(stack: StackModel, scene: TimelineScene): string[] {
+  const fills = groupFills(stack, scene.theme, scene.grouping);
+  return fills.map((fill) => (scene.pinnedRow === null ? fill.text : scene.theme.ink));
+}
+
+function drawLabelLane(renderer: Renderer, scene: TimelineScene, frame: PlotFrame, rows: SpanRows): void {
+  const { curve, theme } = scene;
+  if (!curve) return;
+  const labels: Label[] = [];
+  const add = (seq: number, title: string, detail: string, priority: number, mark: number) => {
+    const x = xAt(frame, rows.position(seq));
+    if (x < frame.left || x > frame.left + frame.width) return;
+    const width = Math.max(renderer.measure(title, { bold: true }), renderer.measure(detail, {}));
+    labels.push({ x, y: ringY(curve, frame, x), title, detail, priority, width, mark });
+  };
+  for (const label of labelsOf(scene)) add(label.seq, label.title, label.detail, label.priority, label.mark);
+  if (scene.peakSeq !== null) {
+    const peak = curve.liveMax[curve.columns.columnOfSeq(scene.peakSeq)]!;
+    const next = scene.explain?.next_peak[0];
+    const detail = next
+      ? `without ${categoryLabel(next.remove)}: ${formatBytes(next.new_peak_bytes)}`
+      : "highest live memory of the run";
+    add(scene.peakSeq, `Peak ${formatBytes(peak)}`, detail, 10, -1);
+  }
+  const laneTop = frame.top - laneRows * laneRowHeight - 4;
+  const { placed, dropped } = placeLabels(labels, laneRows, frame.left, frame.left + frame.width);
+  drawLabels(renderer, placed, laneTop, theme);
+  if (dropped > 0) {
+    const lines = [`${dropped} more`, `${plural(dropped, "label")}:`, "zoom in"];
+    for (const [index, line] of lines.entries())
+      renderer.text(line, frame.left - 8, laneTop + 8 + 15 * index, { fill: theme.ink3, align: "right" });
+  }
+}
+
+/** Height of a ring. Beside a narrow spike it stands on top of it: a leader must not run along the spike and hide it. */
+function ringY(curve: CurveModel, frame: PlotFrame, x: number): number {
+  const at = (place: number) => curve.columns.columnAt(valueAt(frame, place));
+  const [first, last] = [at(x - spikeReach), at(x + spikeReach)];
+  let highest = 0;
+  for (let column = first; column <= last; column += 1) highest = Math.max(highest, curve.liveMax[column]!);
+  const isSpike = highest > Math.max(curve.liveMax[first]!, curve.liveMax[last]!);
+  return yAt(frame, isSpike ? highest : curve.liveMax[at(x)]!);
+}
+
+function drawPeak(renderer: Renderer, scene: TimelineScene, frame: PlotFrame, rows: SpanRows): void {
+  const { curve, peakSeq, theme } = scene;
+  if (!curve || peakSeq === null) return;
+  const x = xAt(frame, rows.position(peakSeq));
+  if (x < frame.left || x > frame.left + frame.width) return;
+  const bytes = curve.liveMax[curve.columns.columnOfSeq(peakSeq)]!;
+  const y = yAt(frame, bytes);
+  const text = `peak ${formatBytes(bytes)}`;
+  const left = x + 10 + renderer.measure(text, { bold: true }) > frame.left + frame.width;
+  renderer.circle(x, y, 2.8, theme.surface, { stroke: theme.ink, width: 1 });
+  renderer.text(text, left ? x - 8 : x + 8, y, {
+    fill: theme.ink,
+    bold: true,
+    halo: theme.surface,
+    align: left ? "right" : "left",
+  });
+}
+
+function drawGaugeOf(renderer: Renderer, scene: TimelineScene, frame: PlotFrame): void {
+  const { curve, capacityBytes, theme } = scene;
+  if (!curve || capacityBytes === null) return;
+  const visible = visibleColumns(curve.columns, frame);
+  let live = 0;
+  let reserved: number | null = null;
+  for (let column = visible.begin; column < visible.end; column += 1) {
+    live = Math.max(live, curve.liveMax[column]!);
+    if (!Number.isNaN(curve.reservedMax[column]!)) reserved = Math.max(reserved ?? 0, curve.reservedMax[column]!);
+  }
+  drawGauge(renderer, frame, theme, capacityBytes, live, reserved);
+  for (const [index, text] of ["capacity", formatBytes(capacityBytes)].entries())
+    renderer.text(text, renderer.width - 2, frame.top - 23 + 15 * index, { fill: theme.ink3, align: "right" });
+}

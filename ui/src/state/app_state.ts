@@ -1,0 +1,211 @@
+/** What the page shows, as signals. One object, made once per session and handed down by context; nothing else is global. */
+import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { type ThemeName, themes } from "../base/palette.ts";
+import type { Client } from "../data/client.ts";
+import type { Axis } from "../data/tile_request.ts";
+import type { Explain, ExplainHeap, Heap, Session, Summary, SummaryHeap } from "../data/types.ts";
+import { encodeState, type Grouping, type Order, type SavedState } from "./url.ts";
+import { clampWindow, type Window } from "./viewport.ts";
+
+/** The closest zoom, in events. On the time axis the closest zoom is a microsecond. */
+const minimumEvents = 8;
+const minimumNs = 1000;
+/** From this share of the peak on, categories say too little to colour by. */
+const mostlyUnknown = 0.85;
+
+export interface SeqRange {
+  begin: number;
+  end: number;
+}
+
+export class AppState {
+  readonly session: Signal<Session>;
+  readonly summary = signal<Summary | null>(null);
+  readonly explain = signal<Explain | null>(null);
+  /** Why there are no findings and steps, when the engine could not make them. */
+  readonly explainError = signal<string | null>(null);
+  readonly view: Signal<string>;
+  readonly heapIndex: Signal<number>;
+  readonly axis: Signal<Axis>;
+  readonly window: Signal<Window>;
+  readonly cursorSeq: Signal<number>;
+  readonly pinnedRow: Signal<number | null>;
+  readonly measured: Signal<SeqRange | null>;
+  readonly grouping: Signal<Grouping>;
+  private readonly chosenGrouping: Signal<Grouping | null>;
+  readonly order: Signal<Order>;
+  readonly hidden: Signal<readonly string[]>;
+  readonly showLabels: Signal<boolean>;
+  readonly capacityScale: Signal<boolean>;
+  readonly options: Signal<Readonly<Record<string, string>>>;
+  readonly themeName: Signal<ThemeName>;
+  /** Sentence for the right end of the status bar: what was merged or left out. */
+  readonly reductionNote = signal("");
+  /** Sentence that a screen reader speaks. */
+  readonly announcement = signal("");
+
+  readonly heap: ReadonlySignal<Heap>;
+  readonly summaryHeap: ReadonlySignal<SummaryHeap | null>;
+  readonly explainHeap: ReadonlySignal<ExplainHeap | null>;
+  readonly rangeEnd: ReadonlySignal<number>;
+  readonly theme = computed(() => themes[this.themeName.value]);
+  readonly savedText: ReadonlySignal<string>;
+
+  constructor(
+    readonly client: Client,
+    session: Session,
+    saved: SavedState,
+    themeName: ThemeName,
+  ) {
+    this.session = signal(session);
+    // A file with static programs only has nothing to say in the overview.
+    this.view = signal(session.heaps.length === 0 && saved.view === "overview" ? "programs" : saved.view);
+    const known = session.heaps.some((heap) => heap.index === saved.heap);
+    this.heapIndex = signal(known ? saved.heap! : (session.heaps.find((heap) => heap.default)?.index ?? 0));
+    this.grouping = signal(saved.grouping ?? "category");
+    this.chosenGrouping = signal(saved.grouping);
+    this.order = signal(saved.order);
+    this.hidden = signal(saved.hidden);
+    this.showLabels = signal(saved.showLabels);
+    this.capacityScale = signal(saved.capacityScale);
+    this.options = signal(saved.options);
+    this.themeName = signal(themeName);
+    this.heap = computed(() => this.session.value.heaps[this.heapIndex.value] ?? emptyHeap);
+    this.summaryHeap = computed(() => this.summary.value?.heaps[this.heapIndex.value] ?? null);
+    this.explainHeap = computed(() => this.explain.value?.heaps[this.heapIndex.value] ?? null);
+    const timed = saved.axis === "time" && this.hasTime(this.heap.peek());
+    this.axis = signal(timed ? "time" : "seq");
+    this.rangeEnd = computed(() => this.rangeOf(this.heap.value, this.axis.value));
+    const range = this.rangeEnd.peek();
+    this.window = signal(this.clamp(saved.begin ?? 0, saved.end ?? range));
+    this.cursorSeq = signal(
+      Math.min(saved.cursor ?? this.heap.peek().peak_live_seq ?? 0, this.heap.peek().range_end - 1),
+    );
+    this.pinnedRow = signal(saved.pin);
+    const hasRange = saved.measureBegin !== null && saved.measureEnd !== null && saved.measureBegin < saved.measureEnd;
+    this.measured = signal(hasRange ? { begin: saved.measureBegin!, end: saved.measureEnd! } : null);
+    this.savedText = computed(() => encodeState(this.saved()));
+  }
+
+  hasTime(heap: Heap): boolean {
+    return heap.has.includes("time") && (heap.duration_ns ?? 0) > 0 && !this.session.value.simulated;
+  }
+
+  private rangeOf(heap: Heap, axis: Axis): number {
+    return axis === "time" ? (heap.duration_ns ?? 1) : heap.range_end;
+  }
+
+  private clamp(begin: number, end: number): Window {
+    const whole = this.axis.peek() === "seq";
+    return clampWindow(begin, end, this.rangeEnd.peek(), whole ? minimumEvents : minimumNs, whole);
+  }
+
+  setWindow(window: Window): void {
+    const next = this.clamp(window.begin, window.end);
+    const now = this.window.peek();
+    if (next.begin !== now.begin || next.end !== now.end) this.window.value = next;
+  }
+
+  /** Shows `range` with some room round it. Only on the event axis; on the time axis the whole run is shown. */
+  showRange(range: SeqRange): void {
+    if (this.axis.peek() === "time") this.setAxis("seq");
+    const room = Math.max(4, (range.end - range.begin) * 0.25);
+    this.setWindow({ begin: range.begin - room, end: range.end + room });
+  }
+
+  setAxis(axis: Axis): void {
+    batch(() => {
+      this.axis.value = axis;
+      this.window.value = { begin: 0, end: this.rangeOf(this.heap.peek(), axis) };
+    });
+  }
+
+  setCursor(seq: number): void {
+    this.cursorSeq.value = Math.min(Math.max(0, Math.round(seq)), this.heap.peek().range_end - 1);
+  }
+
+  selectHeap(index: number): void {
+    batch(() => {
+      this.heapIndex.value = index;
+      const heap = this.heap.value;
+      if (this.axis.value === "time" && !this.hasTime(heap)) this.axis.value = "seq";
+      this.window.value = { begin: 0, end: this.rangeOf(heap, this.axis.value) };
+      this.cursorSeq.value = heap.peak_live_seq ?? 0;
+      this.pinnedRow.value = null;
+      this.measured.value = null;
+      this.hidden.value = [];
+      if (this.chosenGrouping.value === null) this.grouping.value = "category";
+    });
+  }
+
+  setGrouping(grouping: Grouping): void {
+    batch(() => {
+      this.chosenGrouping.value = grouping;
+      this.grouping.value = grouping;
+      this.hidden.value = [];
+    });
+  }
+
+  /** Colours by stack where categories would leave almost all in one colour, unless the reader chose something. */
+  suggestGrouping(unknownShare: number): void {
+    const heap = this.heap.peek();
+    if (this.chosenGrouping.peek() !== null || !heap.has.includes("stacks")) return;
+    const next = unknownShare > mostlyUnknown ? "stack" : "category";
+    if (next !== this.grouping.peek()) this.grouping.value = next;
+  }
+
+  /** A choice that only one view has, kept in the address. */
+  option(name: string, initial: string): string {
+    return this.options.value[name] ?? initial;
+  }
+
+  setOption(name: string, value: string, initial = ""): void {
+    const next = { ...this.options.peek() };
+    if (value === initial) delete next[name];
+    else next[name] = value;
+    this.options.value = next;
+  }
+
+  private saved(): SavedState {
+    const whole = this.window.value.begin === 0 && this.window.value.end === this.rangeEnd.value;
+    return {
+      view: this.view.value,
+      heap: this.session.value.heaps.length > 1 ? this.heapIndex.value : null,
+      axis: this.axis.value,
+      begin: whole ? null : Math.round(this.window.value.begin),
+      end: whole ? null : Math.round(this.window.value.end),
+      cursor: this.cursorSeq.value,
+      pin: this.pinnedRow.value,
+      measureBegin: this.measured.value?.begin ?? null,
+      measureEnd: this.measured.value?.end ?? null,
+      grouping: this.chosenGrouping.value,
+      order: this.order.value,
+      hidden: [...this.hidden.value],
+      showLabels: this.showLabels.value,
+      capacityScale: this.capacityScale.value,
+      options: { ...this.options.value },
+    };
+  }
+}
+
+/** Stands in where a session has no heap at all (a file with static programs only). */
+export const emptyHeap: Heap = {
+  index: -1,
+  source: 0,
+  id: "",
+  device: null,
+  kind: "device",
+  allocator: "",
+  capacity_bytes: null,
+  event_count: 0,
+  range_end: 1,
+  allocation_count: 0,
+  begin_time_ns: null,
+  duration_ns: null,
+  time_base: null,
+  has: [],
+  peak_live_seq: null,
+  peak_live_bytes: 0,
+  peak_reserved_bytes: null,
+  default: true,
+};

@@ -1,0 +1,157 @@
+/** Draws address against time: reserved ranges one on another without the gaps between them, one rectangle per lifetime. */
+import type { Fill, Theme } from "../../base/palette.ts";
+import { formatBytes } from "../../base/units.ts";
+import { type Frame, noneU32 } from "../../data/frame.ts";
+import { Columns } from "../../gfx/columns.ts";
+import { drawHorizontalAxis } from "../../gfx/draw_axes.ts";
+import { bytesAt, type PlotFrame, valueAt, xAt, yAt } from "../../gfx/plot_frame.ts";
+import type { Renderer } from "../../gfx/renderer.ts";
+import { columnX } from "../../gfx/step_path.ts";
+
+export class MapModel {
+  readonly columns: Columns;
+  readonly heightBytes: number;
+  readonly mergedCount: number;
+  private readonly rects;
+  readonly regions;
+
+  constructor(tile: Frame) {
+    this.columns = new Columns(tile);
+    this.heightBytes = Math.max(1, Number(tile.attributes.height_bytes));
+    this.mergedCount = Number(tile.attributes.merged_count);
+    this.rects = tile.table("rects");
+    this.regions = tile.table("regions");
+  }
+
+  get rectCount(): number {
+    return this.rects.rows;
+  }
+
+  rect(index: number): {
+    columnBegin: number;
+    columnEnd: number;
+    y: number;
+    size: number;
+    group: number;
+    allocation: number | null;
+    blockCount: number;
+  } {
+    const number = (name: string) => this.rects.numbers(name)[index]!;
+    const allocation = number("allocation");
+    return {
+      columnBegin: number("column_begin"),
+      columnEnd: number("column_end"),
+      y: number("y_bytes"),
+      size: number("size_bytes"),
+      group: number("group"),
+      allocation: allocation === noneU32 ? null : allocation,
+      blockCount: number("block_count"),
+    };
+  }
+
+  /** The rectangle under a point; the last one drawn wins. */
+  pick(column: number, bytes: number): number | null {
+    for (let index = this.rectCount - 1; index >= 0; index -= 1) {
+      const rect = this.rect(index);
+      if (rect.columnBegin <= column && column < rect.columnEnd && rect.y <= bytes && bytes < rect.y + rect.size)
+        return index;
+    }
+    return null;
+  }
+}
+
+export interface MapScene {
+  model: MapModel;
+  fills: readonly Fill[];
+  theme: Theme;
+  frame: PlotFrame;
+  pinnedRow: number | null;
+  hovered: number | null;
+  cursorSeq: number;
+}
+
+export function mapFrame(width: number, height: number, begin: number, end: number, heightBytes: number): PlotFrame {
+  return {
+    left: 84,
+    top: 8,
+    width: Math.max(40, width - 84 - 44),
+    height: Math.max(40, height - 36),
+    begin,
+    end,
+    topBytes: heightBytes,
+  };
+}
+
+export function drawMap(renderer: Renderer, scene: MapScene): void {
+  const { model, frame, theme } = scene;
+  renderer.rect(0, 0, renderer.width, renderer.height, theme.surface);
+  renderer.rect(frame.left, frame.top, frame.width, frame.height, theme.sunken);
+  renderer.clip(frame.left, frame.top, frame.width, frame.height, () => {
+    drawRegions(renderer, scene);
+    for (let index = 0; index < model.rectCount; index += 1) drawRect(renderer, scene, index);
+    const x = Math.round(xAt(frame, model.columns.position(scene.cursorSeq))) + 0.5;
+    renderer.line([x, frame.top, x, frame.top + frame.height], { stroke: theme.ink, width: 1 });
+  });
+  drawAddressAxis(renderer, scene);
+  drawHorizontalAxis(renderer, frame, model.columns.axis, theme);
+}
+
+/** Reserved from begin to end: hatched as idle until a block lies over it. */
+function drawRegions(renderer: Renderer, { model, frame, theme }: MapScene): void {
+  const y = model.regions.numbers("y_bytes");
+  const size = model.regions.numbers("size_bytes");
+  const begin = model.regions.numbers("begin_seq");
+  const end = model.regions.numbers("end_seq");
+  for (let i = 0; i < model.regions.rows; i += 1) {
+    const left =
+      begin[i] === noneU32 ? frame.left : Math.max(frame.left, xAt(frame, model.columns.position(begin[i]!)));
+    const right = end[i] === noneU32 ? frame.left + frame.width : xAt(frame, model.columns.position(end[i]!));
+    const [top, bottom] = [yAt(frame, y[i]! + size[i]!), yAt(frame, y[i]!)];
+    if (right <= left) continue;
+    const area = [left, top, right, top, right, bottom, left, bottom];
+    renderer.polygon(area, theme.surface);
+    renderer.hatch(area, { colour: theme.hatch, pitch: 6, direction: "up" });
+    if (bottom - top > 6) renderer.line([left, top, right, top], { stroke: theme.line2, width: 1 });
+  }
+}
+
+function drawRect(renderer: Renderer, scene: MapScene, index: number): void {
+  const { model, frame, theme } = scene;
+  const rect = model.rect(index);
+  const x = columnX(model.columns, rect.columnBegin, frame);
+  const width = Math.max(1, columnX(model.columns, rect.columnEnd, frame) - x);
+  if (x + width < frame.left || x > frame.left + frame.width) return;
+  const y = yAt(frame, rect.y + rect.size);
+  const height = Math.max(1, yAt(frame, rect.y) - y);
+  const isPinned = rect.allocation !== null && rect.allocation === scene.pinnedRow;
+  renderer.rect(x, y, width, height, scene.fills[rect.group]!.fill, scene.pinnedRow !== null && !isPinned ? 0.5 : 1);
+  if (height >= 5 && width >= 4) renderer.outline(x, y, width, height, { stroke: theme.surface, width: 0.6 });
+  if (isPinned || index === scene.hovered)
+    renderer.outline(x + 0.5, y + 0.5, Math.max(1, width - 1), Math.max(1, height - 1), {
+      stroke: theme.ink,
+      width: 1.5,
+    });
+}
+
+/** Addresses at the begin of ranges that are high enough to be named. */
+function drawAddressAxis(renderer: Renderer, { model, frame, theme }: MapScene): void {
+  const address = model.regions.addresses("address");
+  const y = model.regions.numbers("y_bytes");
+  let last = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < model.regions.rows; i += 1) {
+    const at = yAt(frame, y[i]!) - 6;
+    if (last - at < 16 || at < frame.top + 6) continue;
+    const hex = address[i]!.toString(16);
+    renderer.text(`…${hex.slice(-8)}`, frame.left - 6, at, { fill: theme.ink3, align: "right", mono: true });
+    last = at;
+  }
+  const bottom = frame.top + frame.height;
+  renderer.line([frame.left, bottom + 0.5, frame.left + frame.width, bottom + 0.5], { stroke: theme.line2, width: 1 });
+  renderer.text(formatBytes(model.heightBytes), frame.left - 6, frame.top + 4, { fill: theme.ink3, align: "right" });
+}
+
+export function pickMap(scene: MapScene, x: number, y: number): number | null {
+  const { frame, model } = scene;
+  if (x < frame.left || x > frame.left + frame.width || y < frame.top || y > frame.top + frame.height) return null;
+  return model.pick(model.columns.columnAt(valueAt(frame, x)), bytesAt(frame, y));
+}

@@ -1,0 +1,167 @@
+/** Address map: which address was in use when. Holes that never close and blocks that pin a segment are seen at once. */
+import { useMemo, useState } from "preact/hooks";
+import { formatBytes, formatCount } from "../../base/units.ts";
+import { minimumBytes, tileRange } from "../../data/tile_request.ts";
+import type { Group } from "../../data/types.ts";
+import { groupFills } from "../../gfx/draw_stack.ts";
+import { valueAt } from "../../gfx/plot_frame.ts";
+import { readGroups } from "../../gfx/stack_model.ts";
+import { useApp, useFrame } from "../../state/context.ts";
+import type { Grouping } from "../../state/url.ts";
+import { useExport } from "../../widgets/export_scene.ts";
+import { ErrorNotice, LoadingNotice } from "../../widgets/notice.tsx";
+import { usePlotGestures } from "../../widgets/pan_zoom.ts";
+import { Canvas, useSize } from "../../widgets/picture.tsx";
+import { Segmented } from "../../widgets/segmented.tsx";
+import { Swatch } from "../../widgets/swatch.tsx";
+import { Tooltip } from "../../widgets/tooltip.tsx";
+import { needPart, type View } from "../view.ts";
+import { drawMap, MapModel, type MapScene, mapFrame, pickMap } from "./draw_map.ts";
+
+const smallestPixels = 1;
+
+function AddressMap() {
+  const app = useApp();
+  const [box, size] = useSize<HTMLDivElement>();
+  const [hover, setHover] = useState<{ x: number; y: number; index: number } | null>(null);
+  const { begin, end } = app.window.value;
+  const heap = app.heap.value;
+  const axis = app.axis.value;
+  const grouping = app.grouping.value;
+  const range = tileRange(begin, end, app.rangeEnd.value, Math.max(64, size.width - 128), axis);
+  const top = Math.max(heap.peak_reserved_bytes ?? 0, heap.peak_live_bytes);
+  const tile = useFrame(
+    "tile",
+    size.width > 0
+      ? {
+          kind: "address_map",
+          heap: heap.index,
+          axis,
+          ...range,
+          group: grouping,
+          min_bytes: minimumBytes(top, Math.max(100, size.height), smallestPixels),
+          max_rects: 20_000,
+        }
+      : null,
+  );
+  const model = useMemo(() => (tile.value ? new MapModel(tile.value) : null), [tile.value]);
+  const groups = tile.value ? readGroups(tile.value) : [];
+  const fills = groupFills({ groups }, app.theme.value, grouping);
+  const scene: MapScene | null = model && {
+    model,
+    fills,
+    theme: app.theme.value,
+    frame: mapFrame(size.width, size.height, begin, end, model.heightBytes),
+    pinnedRow: app.pinnedRow.value,
+    hovered: hover?.index ?? null,
+    cursorSeq: app.cursorSeq.value,
+  };
+  const seqAt = (x: number) => {
+    if (!scene) return app.cursorSeq.peek();
+    const { columns } = scene.model;
+    return columns.atSeq[columns.columnAt(valueAt(scene.frame, x))]!;
+  };
+  usePlotGestures(box, scene?.frame ?? null, {
+    onClick: (x, y) => {
+      const index = scene && pickMap(scene, x, y);
+      app.pinnedRow.value = scene && index !== null ? scene.model.rect(index).allocation : null;
+      app.setCursor(seqAt(x));
+    },
+    onHover: (at) => {
+      const index = scene && at ? pickMap(scene, at.x, at.y) : null;
+      setHover(at && index !== null ? { ...at, index } : null);
+    },
+  });
+  const title = `Addresses of ${heap.id} over ${formatCount(heap.event_count)} events`;
+  useExport(
+    scene && {
+      name: "address-map",
+      title,
+      width: 1600,
+      height: 900,
+      background: scene.theme.surface,
+      draw: (renderer) =>
+        drawMap(renderer, { ...scene, frame: mapFrame(1600, 900, begin, end, scene.model.heightBytes), hovered: null }),
+    },
+  );
+  return (
+    <>
+      <div class="ms-viewbar">
+        <h1>Address map</h1>
+        <Segmented
+          label="Colour"
+          value={grouping}
+          onChange={(value: Grouping) => app.setGrouping(value)}
+          choices={[
+            { value: "category", label: "category" },
+            {
+              value: "stack",
+              label: "stack",
+              unmet: heap.has.includes("stacks") ? undefined : "This file has no stacks.",
+            },
+            { value: "size", label: "size" },
+            { value: "lifetime", label: "lifetime" },
+          ]}
+        />
+      </div>
+      <div class="ms-subbar">
+        <div class="ms-legend">
+          {groups.map((group, index) => (
+            <span key={group.key} class="ms-legend__item ms-legend__item--mark">
+              <Swatch fill={fills[index]!} /> {group.label}
+            </span>
+          ))}
+        </div>
+        <span class="ms-subbar__hint">reserved ranges follow each other; gaps between them take no room</span>
+      </div>
+      {tile.error && <ErrorNotice error={tile.error} />}
+      <div class="ms-plot" ref={box}>
+        {scene && (
+          <Canvas
+            size={size}
+            draw={(renderer) => drawMap(renderer, scene)}
+            label={`${title}. The table of holders in Breakdown lists the same blocks.`}
+          />
+        )}
+        {!scene && !tile.error && <LoadingNotice what="Laying out the addresses." />}
+        {hover && scene && <MapTip scene={scene} groups={groups} hover={hover} />}
+      </div>
+    </>
+  );
+}
+
+function MapTip({
+  scene,
+  groups,
+  hover,
+}: {
+  scene: MapScene;
+  groups: readonly Group[];
+  hover: { x: number; y: number; index: number };
+}) {
+  if (hover.index >= scene.model.rectCount) return null;
+  const rect = scene.model.rect(hover.index);
+  const many = rect.blockCount > 1 ? `${formatCount(rect.blockCount)} small blocks drawn together` : "click pins it";
+  return (
+    <Tooltip
+      x={hover.x}
+      y={hover.y}
+      title={`${formatBytes(rect.size)}, ${groups[rect.group]?.label ?? ""}`}
+      lines={[many]}
+    />
+  );
+}
+
+export const addressMapView: View = {
+  id: "address_map",
+  title: "Address map",
+  group: "run",
+  icon: "M1.500 1.500v13h13M4 11h4v-3H4ZM9 8h5V5H9ZM5 5h3V2.500H5Z",
+  unmet: (app) =>
+    needPart(app, "addresses", {
+      why: "This file does not say at which addresses its blocks lay.",
+      how: "A PyTorch memory snapshot does.",
+    }),
+  followsRun: true,
+  component: AddressMap,
+};

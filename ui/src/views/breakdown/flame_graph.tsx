@@ -1,0 +1,148 @@
+/** The flame graph: width is bytes, callers on top. A click zooms into a node, backspace goes back. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { pathTail } from "../../base/text.ts";
+import { formatBytes, formatCount, formatExactBytes, formatShare } from "../../base/units.ts";
+import type { Frame } from "../../data/frame.ts";
+import type { Group } from "../../data/types.ts";
+import { groupFills } from "../../gfx/draw_stack.ts";
+import { type Renderer, rectPoints } from "../../gfx/renderer.ts";
+import { readGroups } from "../../gfx/stack_model.ts";
+import { useApp } from "../../state/context.ts";
+import { useExport } from "../../widgets/export_scene.ts";
+import { usePlotGestures } from "../../widgets/pan_zoom.ts";
+import { Canvas, useSize } from "../../widgets/picture.tsx";
+import { Tooltip } from "../../widgets/tooltip.tsx";
+import { type FlameBox, layoutFlame, pathTo, readNodes } from "./flame_layout.ts";
+
+const rowHeight = 24;
+const smallestWidth = 1;
+const maxRows = 60;
+
+export function FlameGraph({ frame, title }: { frame: Frame; title: string }) {
+  const app = useApp();
+  const [box, size] = useSize<HTMLDivElement>();
+  const nodes = useMemo(() => readNodes(frame.table("nodes")), [frame]);
+  const [focus, setFocus] = useState(0);
+  const [hover, setHover] = useState<{ x: number; y: number; at: FlameBox } | null>(null);
+  useEffect(() => setFocus(0), [frame]);
+  const groups = readGroups(frame);
+  const fills = groupFills({ groups }, app.theme.value, "category");
+  const boxes = layoutFlame(nodes, Math.min(focus, nodes.length - 1), size.width, smallestWidth, true);
+  const rows = Math.min(maxRows, 1 + boxes.reduce((most, one) => Math.max(most, one.row), 0));
+  const draw = (renderer: Renderer, shown: readonly FlameBox[]) => {
+    for (const one of shown)
+      drawBox(renderer, one, app.theme.value, fills[indexOfGroup(groups, one.node.group)], title);
+    if (hover) {
+      const { x, width, row } = hover.at;
+      renderer.outline(x + 1, row * rowHeight + 1, Math.max(1, width - 2), rowHeight - 2, {
+        stroke: app.theme.value.ink,
+        width: 1.5,
+      });
+    }
+  };
+  useExport({
+    name: "breakdown",
+    title,
+    width: 1600,
+    height: rows * rowHeight,
+    background: app.theme.value.surface,
+    draw: (renderer) => {
+      for (const one of layoutFlame(nodes, focus, 1600, smallestWidth, true))
+        drawBox(renderer, one, app.theme.value, fills[indexOfGroup(groups, one.node.group)], title);
+    },
+  });
+  const find = (at: { x: number; y: number }) =>
+    boxes.find((one) => one.row === Math.floor(at.y / rowHeight) && at.x >= one.x && at.x < one.x + one.width);
+  usePlotGestures(box, null, {
+    onHover: (at) => {
+      const found = at && find(at);
+      setHover(at && found ? { ...at, at: found } : null);
+    },
+    onClick: (x, y) => {
+      const found = find({ x, y });
+      if (found) setFocus(found.node.index);
+    },
+  });
+  const back = () => setFocus(nodes[focus]?.parent ?? 0);
+  return (
+    <div class="ms-flame" style={{ height: `${rows * rowHeight}px` }}>
+      <div
+        class="ms-flame__box"
+        ref={box}
+        role="application"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: an application widget with keys of its own
+        tabIndex={0}
+        aria-label={`${title}. Flame graph; the table below holds the same bytes. Right arrow zooms into the largest part, backspace returns.`}
+        onKeyDown={(event) => {
+          if (event.key === "Backspace" || event.key === "ArrowLeft") back();
+          else if (event.key === "ArrowRight") setFocus(nodes.find((node) => node.parent === focus)?.index ?? focus);
+          else return;
+          event.preventDefault();
+          event.stopPropagation();
+        }}
+      >
+        <Canvas size={size} draw={(renderer) => draw(renderer, boxes)} />
+      </div>
+      {hover && (
+        <Tooltip
+          x={hover.x}
+          y={hover.y}
+          title={`${hover.at.node.parent === null ? title : hover.at.node.name}, ${formatBytes(hover.at.node.bytes)}`}
+          lines={boxLines(hover.at, nodes[0]!.bytes)}
+        />
+      )}
+      {focus !== 0 && (
+        <p class="ms-hidden" role="status">
+          {pathTo(nodes, focus)
+            .map((index) => nodes[index]!.name)
+            .join(", ")}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function indexOfGroup(groups: readonly Group[], id: number): number {
+  return Math.max(
+    0,
+    groups.findIndex((group) => group.id === id),
+  );
+}
+
+function boxLines({ node }: FlameBox, totalBytes: number): string[] {
+  return [
+    `${formatExactBytes(node.bytes)}, ${formatShare(node.bytes / Math.max(1, totalBytes))}`,
+    `${formatCount(node.blockCount)} blocks${node.selfBytes > 0 ? `, ${formatBytes(node.selfBytes)} of it allocated right here` : ""}`,
+    ...(node.file ? [`${pathTail(node.file, 3)}:${node.line}`] : []),
+  ];
+}
+
+type ThemeColours = { surface: string; ink: string; sunken: string };
+
+function drawBox(
+  renderer: Renderer,
+  { node, x, width, row }: FlameBox,
+  theme: ThemeColours,
+  fill: { fill: string; text: string; hatched: boolean } | undefined,
+  title: string,
+): void {
+  const isRoot = node.parent === null;
+  const y = row * rowHeight;
+  const inner = Math.max(1, width - 1);
+  renderer.rect(x, y, inner, rowHeight - 1, isRoot ? theme.sunken : (fill?.fill ?? theme.sunken));
+  const noFrame = !isRoot && node.file === "";
+  if (noFrame)
+    renderer.hatch(rectPoints(x, y, inner, rowHeight - 1), { colour: "#FFFFFF38", pitch: 7, direction: "up" });
+  const ink = isRoot ? theme.ink : (fill?.text ?? theme.ink);
+  const name = isRoot ? title : node.name;
+  const room = width - 12;
+  const nameWidth = renderer.measure(name, { bold: true });
+  if (nameWidth > room) return;
+  const halo = noFrame && fill ? { halo: fill.fill } : {};
+  renderer.text(name, x + 6, y + rowHeight / 2, { fill: ink, bold: true, ...halo });
+  const place = node.file ? `${pathTail(node.file, 1)}:${node.line} · ` : "";
+  const detail = [`${place}${formatBytes(node.bytes)}`, formatBytes(node.bytes)].find(
+    (text) => nameWidth + 8 + renderer.measure(text, {}) <= room,
+  );
+  if (detail) renderer.text(detail, x + 14 + nameWidth, y + rowHeight / 2, { fill: ink, ...halo });
+}

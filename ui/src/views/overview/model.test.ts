@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import type { Heap, Holders, SummaryHeap } from "../../data/types.ts";
+import { emptyHeap } from "../../state/app_state.ts";
+import { capacityParts, categoryBytes, conditions, headline, stackRows } from "./model.ts";
+
+const GiB = 2 ** 30;
+const heap: Heap = {
+  ...emptyHeap,
+  index: 0,
+  id: "cuda:0",
+  capacity_bytes: 80 * GiB,
+  peak_live_bytes: 30 * GiB,
+  peak_live_seq: 7,
+  event_count: 10,
+};
+const held = categoryBytes([
+  { category: "logits", bytes: 12 * GiB },
+  { category: "parameter", bytes: 8 * GiB },
+  { category: "logits", bytes: 6 * GiB },
+  { category: null, bytes: 4 * GiB },
+]);
+
+describe("capacityParts", () => {
+  it("adds up to the capacity, idle included, in stacking order", () => {
+    const parts = capacityParts(held, 80 * GiB, 42 * GiB, false);
+    expect(parts.reduce((sum, part) => sum + part.bytes, 0)).toBe(80 * GiB);
+    expect(parts.map((part) => part.key)).toEqual(["parameter", "logits", "unknown", "idle", "free"]);
+    expect(parts.find((part) => part.key === "logits")?.bytes).toBe(18 * GiB);
+  });
+  it("calls what an XLA profile does not use free, not idle", () => {
+    const parts = capacityParts(held, 80 * GiB, 80 * GiB, true);
+    expect(parts.at(-1)).toMatchObject({ key: "free", label: "free", bytes: 50 * GiB });
+  });
+  it("shows no free part when the capacity is not known", () => {
+    expect(capacityParts(held, null, null, false).every((part) => part.kind === "category")).toBe(true);
+  });
+});
+
+describe("sentences", () => {
+  const summary = {
+    oom_count: 1,
+    peak: { is_lower_bound: true, lower_bound_reason: "The ring overflowed." },
+  } as unknown as SummaryHeap;
+  it("names peak, capacity and the largest known category", () => {
+    expect(headline(heap, summary, held)).toBe(
+      "At its peak this run holds at least 30.0 GiB of 80.0 GiB. Logits / loss are 60.0 % of it.",
+    );
+    expect(headline(heap, null, [])).toBe("At its peak this run holds 30.0 GiB of 80.0 GiB.");
+  });
+  it("says where the peak is and what is uncertain", () => {
+    expect(conditions(heap, summary, null)).toBe(
+      "10 events, 0 allocations on cuda:0. Peak at event 7. The ring overflowed. 1 out of memory.",
+    );
+  });
+  it("lists the largest stacks and adds up with one row for the others", () => {
+    const row = (bytes: number) => ({
+      key: String(bytes),
+      label: "f",
+      where: "",
+      category: null,
+      bytes,
+      block_count: 2,
+      stack: [],
+    });
+    const rows = Array.from({ length: 15 }, (_, index) => row(100 - index));
+    const total = rows.reduce((sum, one) => sum + one.bytes, 0);
+    const listed = stackRows({
+      rows,
+      row_count: 20,
+      total_bytes: total + 50,
+      total_block_count: 40,
+    } as unknown as Holders);
+    expect(listed.length).toBe(12);
+    expect(listed.at(-1)).toMatchObject({ name: "9 smaller stacks", isRest: true, blockCount: 18 });
+    expect(listed.reduce((sum, one) => sum + one.bytes, 0)).toBe(total + 50);
+  });
+});

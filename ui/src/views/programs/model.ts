@@ -1,0 +1,76 @@
+/** A static program made ready for drawing and tables; pure. */
+import { formatBytes, formatShare } from "../../base/units.ts";
+import { type Frame, noneU32 } from "../../data/frame.ts";
+
+export interface ProgramAttributes {
+  name: string;
+  space: number;
+  peak_bytes: number;
+  peak_unpadded_bytes: number | null;
+  peak_point: number;
+  point_count: number;
+  argument_bytes: number | null;
+  temporary_at_peak_bytes: number | null;
+  allocated_bytes: number | null;
+  gap_bytes: number | null;
+  padding_bytes: number | null;
+  output_bytes: number | null;
+}
+
+export interface BufferRow {
+  index: number;
+  name: string;
+  opcode: string;
+  opName: string;
+  shape: string;
+  category: string;
+  source: string;
+  kind: string;
+  sizeBytes: number;
+  unpaddedBytes: number | null;
+  offsetBytes: number | null;
+  beginPoint: number;
+  endPoint: number | null;
+  atPeak: boolean;
+}
+
+const known = (value: number) => (Number.isNaN(value) ? null : value);
+
+export function readBuffers(frame: Frame): BufferRow[] {
+  const table = frame.table("buffers");
+  const number = (name: string) => table.numbers(name);
+  return Array.from({ length: table.rows }, (_, index) => ({
+    index,
+    name: table.text("name", index),
+    opcode: table.text("opcode", index),
+    opName: table.text("op_name", index),
+    shape: table.text("shape", index),
+    category: table.text("category", index),
+    source: table.text("source", index),
+    kind: table.text("kind", index),
+    sizeBytes: number("size_bytes")[index]!,
+    unpaddedBytes: known(number("unpadded_bytes")[index]!),
+    offsetBytes: known(number("offset_bytes")[index]!),
+    beginPoint: number("begin_point")[index]!,
+    endPoint: number("end_point")[index] === noneU32 ? null : number("end_point")[index]!,
+    atPeak: number("at_peak")[index] === 1,
+  }));
+}
+
+/** Where a buffer lives, as text. */
+export function liveText(row: BufferRow, pointCount: number): string {
+  if (row.beginPoint === 0 && (row.endPoint === null || row.endPoint >= pointCount - 1)) return "all";
+  return row.endPoint === null ? `${row.beginPoint} to the end` : `${row.beginPoint} to ${row.endPoint}`;
+}
+
+export function programSentence(program: ProgramAttributes): string {
+  const parts: string[] = [];
+  if (program.argument_bytes !== null && program.peak_bytes > 0)
+    parts.push(
+      `its arguments are ${formatBytes(program.argument_bytes)} of it (${formatShare(program.argument_bytes / program.peak_bytes)})`,
+    );
+  if (program.temporary_at_peak_bytes !== null)
+    parts.push(`temporaries add ${formatBytes(program.temporary_at_peak_bytes)} at instruction ${program.peak_point}`);
+  const rest = parts.length > 0 ? `; ${parts.join(", ")}` : "";
+  return `${program.name} needs ${formatBytes(program.peak_bytes)}${rest}.`;
+}

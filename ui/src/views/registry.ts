@@ -1,0 +1,33 @@
+/** The one list of views, in the order of the rail and of the keys 1 to 9. */
+import { addressMapView } from "./address_map/index.tsx";
+import { anatomyView } from "./anatomy/index.tsx";
+import { breakdownView } from "./breakdown/index.tsx";
+import { compareView } from "./compare/index.tsx";
+import { diagnosticsView } from "./diagnostics/index.tsx";
+import { findingsView } from "./findings/index.tsx";
+import { memoryProfileView } from "./memory_profile/index.tsx";
+import { overviewView } from "./overview/index.tsx";
+import { programsView } from "./programs/index.tsx";
+import { sourcesView } from "./sources/index.tsx";
+import { stateView } from "./state/index.tsx";
+import { timelineView } from "./timeline/index.tsx";
+import type { View } from "./view.ts";
+
+export const views: readonly View[] = [
+  overviewView,
+  timelineView,
+  stateView,
+  breakdownView,
+  addressMapView,
+  anatomyView,
+  memoryProfileView,
+  programsView,
+  compareView,
+  findingsView,
+  diagnosticsView,
+  sourcesView,
+];
+
+export function viewById(id: string): View {
+  return views.find((view) => view.id === id) ?? overviewView;
+}

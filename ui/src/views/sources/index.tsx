@@ -1,0 +1,175 @@
+/** Sources: the files of this session, their heaps, the allocator's settings, and the theme of the page. */
+import { useState } from "preact/hooks";
+import { formatBytes, formatCount, formatDuration } from "../../base/units.ts";
+import type { Heap, Session, Source } from "../../data/types.ts";
+import { useApp } from "../../state/context.ts";
+import { resolveTheme, storeChoice, storedChoice } from "../../state/theme.ts";
+import { type Column, DataTable } from "../../widgets/data_table.tsx";
+import { Segmented } from "../../widgets/segmented.tsx";
+import type { View } from "../view.ts";
+
+const sourceColumns: Column<Source>[] = [
+  {
+    id: "file",
+    title: "file",
+    value: (row) => row.file,
+    cell: (row) => <strong>{row.file}</strong>,
+    tip: (row) => row.file,
+  },
+  { id: "title", title: "format", width: "220px", value: (row) => row.title },
+  {
+    id: "size_bytes",
+    title: "size",
+    width: "110px",
+    number: true,
+    value: (row) => row.size_bytes,
+    cell: (row) => formatBytes(row.size_bytes),
+  },
+  { id: "truncated", title: "complete", width: "110px", value: (row) => (row.truncated ? "△ ends early" : "yes") },
+];
+
+const heapColumns: Column<Heap>[] = [
+  { id: "id", title: "heap", width: "160px", value: (row) => row.id, cell: (row) => <strong>{row.id}</strong> },
+  { id: "allocator", title: "allocator", value: (row) => row.allocator },
+  {
+    id: "capacity_bytes",
+    title: "capacity",
+    width: "110px",
+    number: true,
+    value: (row) => row.capacity_bytes,
+    cell: (row) => formatBytes(row.capacity_bytes),
+  },
+  {
+    id: "peak_live_bytes",
+    title: "live peak",
+    width: "110px",
+    number: true,
+    value: (row) => row.peak_live_bytes,
+    cell: (row) => <strong>{formatBytes(row.peak_live_bytes)}</strong>,
+  },
+  {
+    id: "peak_reserved_bytes",
+    title: "reserved peak",
+    width: "110px",
+    number: true,
+    value: (row) => row.peak_reserved_bytes,
+    cell: (row) => formatBytes(row.peak_reserved_bytes),
+  },
+  {
+    id: "event_count",
+    title: "events",
+    width: "110px",
+    number: true,
+    value: (row) => row.event_count,
+    cell: (row) => formatCount(row.event_count),
+  },
+  {
+    id: "allocation_count",
+    title: "allocations",
+    width: "110px",
+    number: true,
+    value: (row) => row.allocation_count,
+    cell: (row) => formatCount(row.allocation_count),
+  },
+  {
+    id: "duration_ns",
+    title: "duration",
+    width: "110px",
+    number: true,
+    value: (row) => row.duration_ns,
+    cell: (row) => formatDuration(row.duration_ns),
+  },
+];
+
+const settingColumns: Column<Session["settings"][number]>[] = [
+  {
+    id: "key",
+    title: "setting",
+    width: "320px",
+    value: (row) => row.key,
+    cell: (row) => <span class="ms-mono">{row.key}</span>,
+  },
+  {
+    id: "value",
+    title: "value",
+    value: (row) => row.value,
+    cell: (row) => <span class="ms-mono">{row.value}</span>,
+    tip: (row) => row.value,
+  },
+];
+
+function ThemeControl() {
+  const app = useApp();
+  const [choice, setChoice] = useState(storedChoice());
+  return (
+    <Segmented
+      label="Theme"
+      value={choice}
+      onChange={(value) => {
+        storeChoice(value);
+        setChoice(value);
+        app.themeName.value = resolveTheme(value);
+      }}
+      choices={[
+        { value: "system", label: "as the system" },
+        { value: "light", label: "light" },
+        { value: "dark", label: "dark" },
+      ]}
+    />
+  );
+}
+
+function Sources() {
+  const app = useApp();
+  const { sources, heaps, settings, version, simulated } = app.session.value;
+  const columns = simulated ? heapColumns.filter((column) => column.id !== "duration_ns") : heapColumns;
+  return (
+    <>
+      <div class="ms-viewbar">
+        <h1>Sources</h1>
+        <ThemeControl />
+        <span class="ms-quiet">memstrata {version}</span>
+      </div>
+      <div class="ms-textview">
+        {simulated && <p>△ This run was made on a simulated card: sizes are real, times are not and are not shown.</p>}
+        <DataTable caption="Files" columns={sourceColumns} rows={sources} rowKey={(row) => row.file} />
+        {app.client.source.isLive && <p class="ms-quiet">Drop a file anywhere on this page to add it.</p>}
+        <section class="ms-textview__section">
+          <h2>Heaps</h2>
+          <DataTable
+            caption="Heaps"
+            columns={columns}
+            rows={heaps}
+            rowKey={(row) => row.index}
+            maxHeight="50vh"
+            selected={(row) => row.index === app.heapIndex.value}
+            onSelect={(row) => app.selectHeap(row.index)}
+          />
+        </section>
+        {settings.length > 0 && (
+          <section class="ms-textview__section">
+            <h2>Recorded settings</h2>
+            <DataTable
+              caption="Recorded settings"
+              columns={settingColumns}
+              rows={settings}
+              rowKey={(row) => `${row.source} ${row.key}`}
+              maxHeight="40vh"
+            />
+          </section>
+        )}
+      </div>
+    </>
+  );
+}
+
+export const sourcesView: View = {
+  id: "sources",
+  title: "Sources",
+  group: "text",
+  icon: "M3.500 1.500h6l3 3v10h-9ZM9.500 1.500v3h3",
+  count: (app) => app.session.value.sources.length,
+  unmet: () => null,
+  followsRun: false,
+  component: Sources,
+};

@@ -1,0 +1,168 @@
+/** Timeline: what was live when, as stacked bands with the curves of live, block and reserved memory. */
+import { useState } from "preact/hooks";
+import { plural } from "../../base/text.ts";
+import { formatBytes, formatCount, formatDuration } from "../../base/units.ts";
+import type { RangeSummary } from "../../data/types.ts";
+import { groupFills } from "../../gfx/draw_stack.ts";
+import type { TimelineScene } from "../../gfx/timeline_scene.ts";
+import { useApp, useJson } from "../../state/context.ts";
+import { type Grouping, groupings } from "../../state/url.ts";
+import { Legend } from "../../widgets/legend.tsx";
+import { Segmented } from "../../widgets/segmented.tsx";
+import { TimelinePlot } from "../../widgets/timeline_plot.tsx";
+import { reductionNote, timelineSentence } from "../../widgets/timeline_texts.ts";
+import { needHeap, type View } from "../view.ts";
+import { MarkTable } from "./mark_table.tsx";
+
+function Timeline() {
+  const app = useApp();
+  const [scene, setScene] = useState<TimelineScene | null>(null);
+  const heap = app.heap.value;
+  const hasTime = app.hasTime(heap);
+  const hasStacks = heap.has.includes("stacks");
+  const needsStacks = new Set<Grouping>(["stack", "module", "file", "function"]);
+  const keep = (next: TimelineScene) => {
+    if (scene?.stack === next.stack && scene.curve === next.curve && scene.theme === next.theme) return;
+    setScene(next);
+    app.reductionNote.value = next.stack ? reductionNote(next.stack) : "";
+  };
+  return (
+    <>
+      <div class="ms-viewbar">
+        <h1>Timeline</h1>
+        <Segmented
+          label="Colour"
+          value={app.grouping.value}
+          onChange={(grouping) => app.setGrouping(grouping)}
+          choices={groupings.map((value) => ({
+            value,
+            label: value,
+            unmet: needsStacks.has(value) && !hasStacks ? "This file has no stacks." : undefined,
+          }))}
+        />
+        <Segmented
+          label="Bands"
+          value={app.order.value}
+          onChange={(order) => {
+            app.order.value = order;
+          }}
+          choices={[
+            { value: "grouped", label: "grouped" },
+            { value: "allocation", label: "by order" },
+          ]}
+        />
+        <Segmented
+          label="Axis"
+          value={app.axis.value}
+          onChange={(axis) => app.setAxis(axis)}
+          choices={[
+            { value: "seq", label: "events" },
+            { value: "time", label: "time", unmet: hasTime ? undefined : noTimeReason(app.session.value.simulated) },
+          ]}
+        />
+        <Segmented
+          label="Labels"
+          value={app.showLabels.value ? "on" : "off"}
+          onChange={(value) => {
+            app.showLabels.value = value === "on";
+          }}
+          choices={[
+            { value: "on", label: "on" },
+            { value: "off", label: "off" },
+          ]}
+        />
+      </div>
+      <div class="ms-subbar">
+        {scene?.stack && (
+          <Legend
+            groups={scene.stack.groups}
+            fills={groupFills(scene.stack, scene.theme, scene.grouping)}
+            marks={legendMarks(scene)}
+          />
+        )}
+        <span class="ms-subbar__hint">drag to pan · wheel to zoom · shift-drag to measure</span>
+      </div>
+      <TimelinePlot label={timelineSentence(app)} showLabels={app.showLabels.value} showGauge onScene={keep} />
+      <MeasuredRange />
+      <MarkTable />
+    </>
+  );
+}
+
+/** The lines and patterns that this picture really has. */
+function legendMarks(scene: TimelineScene): string[] {
+  const marks = ["hairline"];
+  if (scene.curve?.hasReserved) marks.push("reserved", "idle");
+  if (scene.curve?.hasBlock) marks.push("block");
+  return marks;
+}
+
+function noTimeReason(simulated: boolean): string {
+  return simulated ? "The run was made on a simulated card: its times mean nothing." : "This file has no times.";
+}
+
+/** What happened in the range that was measured with shift-drag. */
+function MeasuredRange() {
+  const app = useApp();
+  const range = app.measured.value;
+  const { value, error } = useJson<RangeSummary>("range", range ? { heap: app.heapIndex.value, ...range } : null);
+  if (!range) return null;
+  return (
+    <section class="ms-measured" aria-label="Measured range">
+      <strong>
+        {formatCount(range.end - range.begin)} {plural(range.end - range.begin, "event")}, {formatCount(range.begin)} to{" "}
+        {formatCount(range.end)}
+      </strong>
+      {error && <span>{error.message}</span>}
+      {value && (
+        <>
+          {value.duration_ns !== null && <span>{formatDuration(value.duration_ns)}</span>}
+          <span>
+            allocated <strong>{formatBytes(value.allocated_bytes)}</strong> in {formatCount(value.allocated_count)}
+          </span>
+          <span>
+            freed <strong>{formatBytes(value.freed_bytes)}</strong> in {formatCount(value.freed_count)}
+          </span>
+          <span>
+            survived <strong>{formatBytes(value.survived_bytes)}</strong> in {formatCount(value.survived_count)}
+          </span>
+          <span>
+            peak <strong>{formatBytes(value.peak_bytes)}</strong>
+          </span>
+          <button type="button" class="ms-link" onClick={() => app.setCursor(value.peak_seq)}>
+            cursor to its peak
+          </button>
+          <button
+            type="button"
+            class="ms-link"
+            onClick={() => {
+              app.setOption("breakdown.of", "surviving", "peak");
+              app.view.value = "breakdown";
+            }}
+          >
+            who survived
+          </button>
+        </>
+      )}
+      <button
+        type="button"
+        class="ms-link"
+        onClick={() => {
+          app.measured.value = null;
+        }}
+      >
+        close
+      </button>
+    </section>
+  );
+}
+
+export const timelineView: View = {
+  id: "timeline",
+  title: "Timeline",
+  group: "run",
+  icon: "M1.500 13.500h13M2 11l4-6 3 3 2-5 3 8",
+  unmet: needHeap,
+  followsRun: true,
+  component: Timeline,
+};

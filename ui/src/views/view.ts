@@ -1,0 +1,37 @@
+/** What a view is. A view is a folder here and one line in registry.ts. */
+import type { ComponentType } from "preact";
+import type { AppState } from "../state/app_state.ts";
+
+/** Why a view has nothing to show, and what to do about it. */
+export interface Unmet {
+  why: string;
+  how: string;
+}
+
+export interface View {
+  id: string;
+  title: string;
+  /** Views of one group stand together in the rail. */
+  group: "run" | "xla" | "compare" | "text";
+  /** Path data of a 16 x 16 icon, stroked. */
+  icon: string;
+  /** Number beside the name in the rail. */
+  count?: (app: AppState) => number | null;
+  /** Null when the view can be shown for the current heap. */
+  unmet: (app: AppState) => Unmet | null;
+  /** True when minimap, status bar and inspector belong to it. */
+  followsRun: boolean;
+  component: ComponentType;
+}
+
+export function needHeap(app: AppState): Unmet | null {
+  if (app.heap.value.index >= 0) return null;
+  return {
+    why: "This file holds no run, only static programs.",
+    how: "Open a memory snapshot or a profile with memory events.",
+  };
+}
+
+export function needPart(app: AppState, part: string, unmet: Unmet): Unmet | null {
+  return needHeap(app) ?? (app.heap.value.has.includes(part) ? null : unmet);
+}

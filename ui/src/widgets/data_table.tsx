@@ -1,0 +1,161 @@
+/** A table that sorts, copies itself as TSV, totals, and draws only the rows that can be seen. */
+import type { ComponentChildren } from "preact";
+import { useMemo, useRef, useState } from "preact/hooks";
+import { toTsv } from "../base/text.ts";
+
+export interface Column<Row> {
+  id: string;
+  title: string;
+  /** CSS width; columns without one share the rest. */
+  width?: string;
+  number?: boolean;
+  /** What is sorted and copied: exact, without a unit. */
+  value: (row: Row) => string | number | null;
+  cell?: (row: Row) => ComponentChildren;
+  tip?: (row: Row) => string;
+}
+
+export interface DataTableProps<Row> {
+  caption: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  rowKey: (row: Row) => string | number;
+  initialSort?: string;
+  total?: ComponentChildren;
+  selected?: (row: Row) => boolean;
+  onSelect?: (row: Row) => void;
+  /** CSS height of the scrolling part; without it the table is as high as its rows. */
+  maxHeight?: string;
+}
+
+const rowHeight = 24;
+const overscan = 12;
+
+function compare(a: string | number | null, b: string | number | null): number {
+  if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
+  return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en");
+}
+
+export function tableText<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+  return toTsv([columns.map((column) => column.id), ...rows.map((row) => columns.map((column) => column.value(row)))]);
+}
+
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { columns, rows, rowKey } = props;
+  const [sort, setSort] = useState<{ id: string; falling: boolean } | null>(
+    props.initialSort ? { id: props.initialSort, falling: true } : null,
+  );
+  const sorted = useMemo(() => {
+    const column = sort && columns.find((candidate) => candidate.id === sort.id);
+    if (!sort || !column) return rows;
+    const sign = sort.falling ? -1 : 1;
+    return [...rows].sort((a, b) => sign * compare(column.value(a), column.value(b)));
+  }, [rows, sort, columns]);
+  const box = useRef<HTMLDivElement>(null);
+  const [scrollTop, setScrollTop] = useState(0);
+  const windowed = props.maxHeight !== undefined && sorted.length > 60;
+  const visibleRows = windowed
+    ? Math.ceil((box.current?.clientHeight ?? 600) / rowHeight) + 2 * overscan
+    : sorted.length;
+  const first = windowed ? Math.max(0, Math.floor(scrollTop / rowHeight) - overscan) : 0;
+  const last = Math.min(sorted.length, first + visibleRows);
+  const sortBy = (column: Column<Row>) =>
+    setSort((old) => ({ id: column.id, falling: old?.id === column.id ? !old.falling : column.number === true }));
+  return (
+    <section
+      class="ms-table"
+      ref={box}
+      style={props.maxHeight ? { maxHeight: props.maxHeight, overflowY: "auto" } : {}}
+      onScroll={(event) => windowed && setScrollTop(event.currentTarget.scrollTop)}
+      aria-label={props.caption}
+      // A scrolling region must be reachable by keyboard.
+      {...(props.maxHeight ? { tabIndex: 0 } : {})}
+    >
+      <table class="ms-table__table" aria-rowcount={sorted.length + 1}>
+        <caption class="ms-hidden">{props.caption}</caption>
+        <colgroup>
+          {columns.map((column) => (
+            <col key={column.id} style={column.width ? { width: column.width } : {}} />
+          ))}
+        </colgroup>
+        <thead>
+          <tr>
+            {columns.map((column) => {
+              const on = sort?.id === column.id;
+              return (
+                <th
+                  key={column.id}
+                  scope="col"
+                  class={column.number ? "ms-table__number" : ""}
+                  aria-sort={on ? (sort.falling ? "descending" : "ascending") : "none"}
+                >
+                  <button type="button" class="ms-table__sort" onClick={() => sortBy(column)}>
+                    {column.title}
+                    {on && <span aria-hidden="true">{sort.falling ? " ▾" : " ▴"}</span>}
+                  </button>
+                </th>
+              );
+            })}
+          </tr>
+        </thead>
+        <tbody>
+          {first > 0 && <tr style={{ height: `${first * rowHeight}px` }} />}
+          {sorted.slice(first, last).map((row) => (
+            <TableRow key={rowKey(row)} row={row} props={props} />
+          ))}
+          {last < sorted.length && <tr style={{ height: `${(sorted.length - last) * rowHeight}px` }} />}
+        </tbody>
+        {props.total && <tfoot>{props.total}</tfoot>}
+      </table>
+    </section>
+  );
+}
+
+function TableRow<Row>({ row, props }: { row: Row; props: DataTableProps<Row> }) {
+  const { columns, onSelect } = props;
+  const selected = props.selected?.(row) ?? false;
+  return (
+    <tr
+      class={`${selected ? "ms-table__row--on" : ""} ${onSelect ? "ms-table__row--link" : ""}`}
+      onClick={onSelect ? () => onSelect(row) : undefined}
+    >
+      {columns.map((column, index) => {
+        const content = column.cell ? column.cell(row) : column.value(row);
+        const tip = column.tip?.(row);
+        const isLink = index === 0 && onSelect !== undefined;
+        return (
+          <td key={column.id} class={column.number ? "ms-table__number" : ""} title={tip}>
+            {isLink ? (
+              <button
+                type="button"
+                class="ms-table__link"
+                onClick={(event) => {
+                  event.stopPropagation();
+                  onSelect(row);
+                }}
+              >
+                {content}
+              </button>
+            ) : (
+              content
+            )}
+          </td>
+        );
+      })}
+    </tr>
+  );
+}
+
+/** A bar with the share beside it. */
+export function ShareBar({ share, text, colour }: { share: number; text: string; colour: string }) {
+  return (
+    <span class="ms-sharebar">
+      <span
+        class="ms-sharebar__bar"
+        style={{ width: `${Math.max(1, share * 96)}px`, backgroundColor: colour }}
+        aria-hidden="true"
+      />
+      {text}
+    </span>
+  );
+}

@@ -1,0 +1,76 @@
+/** Stack, heap and free of an XLA heap over the window of the run, with the program runs above. */
+import { useMemo } from "preact/hooks";
+import { tileRange } from "../data/tile_request.ts";
+import type { Spans } from "../data/types.ts";
+import { drawProfile, ProfileModel, type ProfileScene, profileFrame } from "../gfx/draw_profile.ts";
+import { valueAt } from "../gfx/plot_frame.ts";
+import { useApp, useFrame, useJson } from "../state/context.ts";
+import { useExport } from "./export_scene.ts";
+import { ErrorNotice } from "./notice.tsx";
+import { usePlotGestures } from "./pan_zoom.ts";
+import { Canvas, useSize } from "./picture.tsx";
+
+export const runLimit = 2000;
+
+export function ProfilePlot({ withFree }: { withFree: boolean }) {
+  const app = useApp();
+  const [box, size] = useSize<HTMLDivElement>();
+  const heap = app.heap.value;
+  const { begin, end } = app.window.value;
+  const axis = app.axis.value;
+  const range = tileRange(begin, end, app.rangeEnd.value, Math.max(64, size.width - 108), axis);
+  const tile = useFrame("tile", size.width > 0 ? { kind: "xla_profile", heap: heap.index, axis, ...range } : null);
+  const spans = useJson<Spans>("spans", { heap: heap.index, begin: 0, end: heap.range_end, limit: runLimit });
+  const model = useMemo(() => (tile.value ? new ProfileModel(tile.value) : null), [tile.value]);
+  const used = app.summaryHeap.value?.peak.used;
+  const scene: ProfileScene | null = model && {
+    model,
+    theme: app.theme.value,
+    begin,
+    end,
+    withFree,
+    capacityBytes: heap.capacity_bytes,
+    peak: used && used.seq !== null ? { seq: used.seq, bytes: used.bytes } : null,
+    cursorSeq: app.cursorSeq.value,
+    runs: (spans.value?.rows ?? []).filter((span) => span.kind === "program_run"),
+  };
+  const frame = scene ? profileFrame(scene, size.width, size.height) : null;
+  usePlotGestures(box, frame, {
+    onClick: (x) => {
+      if (!scene || !frame) return;
+      app.setCursor(scene.model.columns.atSeq[scene.model.columns.columnAt(valueAt(frame, x))]!);
+    },
+  });
+  const title = `Stack, heap and free of ${heap.id}`;
+  useExport(
+    scene && {
+      name: "memory-profile",
+      title,
+      width: 1600,
+      height: 700,
+      background: scene.theme.surface,
+      draw: (renderer) => drawProfile(renderer, scene),
+    },
+  );
+  return (
+    <>
+      <div class="ms-subbar">
+        <div class="ms-legend">
+          {[
+            ["stack, reserved by programs", app.theme.value.stack],
+            ["heap", app.theme.value.heap],
+            ...(withFree ? [["free", app.theme.value.sunken] as const] : []),
+          ].map(([name, colour]) => (
+            <span key={name} class="ms-legend__item ms-legend__item--mark">
+              <span class="ms-swatch" style={{ backgroundColor: colour }} aria-hidden="true" /> {name}
+            </span>
+          ))}
+        </div>
+      </div>
+      {tile.error && <ErrorNotice error={tile.error} />}
+      <div class="ms-plot" ref={box}>
+        {scene && <Canvas size={size} draw={(renderer) => drawProfile(renderer, scene)} label={title} />}
+      </div>
+    </>
+  );
+}

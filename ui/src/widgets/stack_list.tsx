@@ -1,0 +1,41 @@
+/** The frames of a stack, innermost first; plumbing is folded until it is asked for. */
+import { useState } from "preact/hooks";
+import { pathTail, plural } from "../base/text.ts";
+import type { StackFrame } from "../data/types.ts";
+
+export function frameText(frame: StackFrame): string {
+  return `${frame.function} ${frame.file}:${frame.line}`;
+}
+
+export function StackList({ title, frames, empty }: { title: string; frames: readonly StackFrame[]; empty: string }) {
+  const [all, setAll] = useState(false);
+  const useful = frames.filter((frame) => frame.useful !== false);
+  const shown = all || useful.length === 0 ? frames : useful;
+  const folded = frames.length - useful.length;
+  return (
+    <section class="ms-panel">
+      <div class="ms-panel__head">
+        <h3>{title}</h3>
+        {folded > 0 && useful.length > 0 && (
+          <button type="button" class="ms-link" onClick={() => setAll(!all)}>
+            {all ? "fold plumbing" : `${folded} more ${plural(folded, "frame")}`}
+          </button>
+        )}
+      </div>
+      {frames.length === 0 ? (
+        <p class="ms-panel__text">{empty}</p>
+      ) : (
+        <ol class="ms-stack">
+          {shown.map((frame, index) => (
+            <li key={`${index} ${frameText(frame)}`} class="ms-stack__frame" title={frameText(frame)}>
+              <span class="ms-stack__function">{frame.function}</span>
+              <span class="ms-stack__file">
+                {pathTail(frame.file)}:{frame.line}
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,254 @@
+/** The timeline on the screen: picture, pointer, hover and measuring. Keys are handled by the shell, on the same state. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { categoryLabel } from "../base/palette.ts";
+import { formatBytes, formatCount, formatDuration } from "../base/units.ts";
+import type { Allocation } from "../data/types.ts";
+import { bytesAt, type PlotFrame, valueAt, xAt, yAt } from "../gfx/plot_frame.ts";
+import type { Renderer } from "../gfx/renderer.ts";
+import { drawShare, shareSize } from "../gfx/share_picture.ts";
+import type { Run, StackModel } from "../gfx/stack_model.ts";
+import { columnX } from "../gfx/step_path.ts";
+import { drawTimeline, spanRowsOf, type TimelineScene, timelineFrame } from "../gfx/timeline_scene.ts";
+import type { AppState } from "../state/app_state.ts";
+import { useApp, useJson } from "../state/context.ts";
+import type { Window } from "../state/viewport.ts";
+import { useExport } from "./export_scene.ts";
+import { usePlotGestures } from "./pan_zoom.ts";
+import { Canvas, useSize } from "./picture.tsx";
+import { useTimeline } from "./timeline_data.ts";
+import { shareTexts } from "./timeline_texts.ts";
+import { Tooltip } from "./tooltip.tsx";
+
+/** One frame of 60 per second and half of the next. */
+const frameBudgetMs = 25;
+const restAfterMs = 140;
+
+interface Hover {
+  x: number;
+  y: number;
+  run: Run | null;
+  /** Index of the band under the pointer where no single block is drawn. */
+  groupIndex: number | null;
+}
+
+export interface TimelinePlotProps {
+  label: string;
+  showLabels: boolean;
+  showGauge: boolean;
+  onScene?: (scene: TimelineScene) => void;
+}
+
+export function TimelinePlot(props: TimelinePlotProps) {
+  const app = useApp();
+  const [box, size] = useSize<HTMLDivElement>();
+  const { scene, error } = useTimeline({ ...props, window: app.window.value, ...size });
+  const frame = timelineFrame(scene, size.width, size.height);
+  const [hover, setHover] = useState<Hover | null>(null);
+  const pace = usePace(app.window.value);
+  const row = app.pinnedRow.value;
+  const pinned = useJson<Allocation>("allocation", row === null ? null : { heap: app.heapIndex.value, row });
+  useEffect(() => props.onScene?.(scene));
+  useExport(
+    scene.curve && {
+      name: "timeline",
+      title: props.label,
+      ...shareSize,
+      background: scene.theme.surface,
+      draw: (renderer) => drawShare(renderer, scene, shareTexts(app)),
+    },
+  );
+  usePlotGestures(box, frame, {
+    onHover: (at) => setHover(at && hoverAt(frame, scene, at.x, at.y)),
+    onClick: (x, y) => {
+      const seq = seqAtX(frame, scene, x);
+      app.setCursor(seq);
+      const hit = hoverAt(frame, scene, x, y);
+      app.pinnedRow.value = hit?.run?.allocation ?? null;
+      if (hit && !hit.run && hit.groupIndex !== null) pickMerged(app, seq, bytesAt(frame, y));
+    },
+    onMeasure: (fromX, toX) => {
+      const [begin, end] = [seqAtX(frame, scene, Math.min(fromX, toX)), seqAtX(frame, scene, Math.max(fromX, toX))];
+      app.measured.value = end > begin ? { begin, end } : null;
+    },
+    onDoubleClick: (x) => {
+      const seq = seqAtX(frame, scene, x);
+      const step = scene.explain?.steps.find((one) => one.begin_seq <= seq && seq < one.end_seq);
+      if (step) app.showRange({ begin: step.begin_seq, end: step.end_seq });
+    },
+  });
+  const drawOverlay = (renderer: Renderer) => {
+    drawMeasured(renderer, frame, scene, app.measured.value);
+    drawCursor(renderer, frame, scene, app.cursorSeq.value);
+    if (pinned.value && app.pinnedRow.value !== null) drawLifetime(renderer, frame, scene, pinned.value);
+    if (hover?.run && scene.stack) outlineRun(renderer, scene.stack, hover.run, frame, scene);
+  };
+  return (
+    <div class="ms-plot" ref={box}>
+      <Canvas size={size} draw={(renderer) => pace.draw(renderer, scene)} label={props.label} />
+      <Canvas size={size} draw={drawOverlay} className="ms-canvas--overlay" />
+      {hover && scene.stack && <HoverTip hover={hover} model={scene.stack} />}
+      {error && (
+        <p class="ms-plot__error" role="alert">
+          {error.message}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** While the window moves, a picture that takes too long in full is drawn without its finest detail; it is completed when the window rests. */
+function usePace(window: Window): { draw: (renderer: Renderer, scene: TimelineScene) => void } {
+  const fullDrawMs = useRef(0);
+  const [resting, setResting] = useState<Window>(window);
+  useEffect(() => {
+    const timer = setTimeout(() => setResting(window), restAfterMs);
+    return () => clearTimeout(timer);
+  }, [window]);
+  const isMoving = resting !== window;
+  return {
+    draw: (renderer, scene) => {
+      const fast = isMoving && fullDrawMs.current > frameBudgetMs;
+      const begin = performance.now();
+      drawTimeline(renderer, { ...scene, fast });
+      // Without a GPU the drawing itself happens after this call; only the next frame knows how long it took.
+      if (!fast && isMoving)
+        requestAnimationFrame(() => {
+          fullDrawMs.current = performance.now() - begin;
+        });
+    },
+  };
+}
+
+/** Where the picture merges blocks, the engine knows which one lies at that height. */
+function pickMerged(app: AppState, seq: number, bytes: number): void {
+  const parameters = {
+    heap: app.heapIndex.peek(),
+    seq,
+    y_bytes: Math.floor(bytes),
+    group: app.grouping.peek(),
+    order: app.order.peek(),
+    hide: app.hidden.peek().join(","),
+  };
+  app.client.json("pick", parameters, new AbortController().signal).then(
+    (answer) => {
+      if (app.cursorSeq.peek() === seq) app.pinnedRow.value = (answer as { allocation: number | null }).allocation;
+    },
+    (error: Error) => {
+      app.announcement.value = error.message;
+    },
+  );
+}
+
+/** The event under a place on the screen; the tile says which one a column shows. */
+export function seqAtX(frame: PlotFrame, scene: TimelineScene, x: number): number {
+  const value = valueAt(frame, Math.min(frame.left + frame.width, Math.max(frame.left, x)));
+  const columns = scene.curve?.columns;
+  if (!columns) return Math.max(0, Math.floor(value));
+  const column = columns.columnAt(value);
+  // Where a column is a single event or the axis is coarse, the event whose state is drawn is the one that is meant.
+  return columns.atSeq[column]!;
+}
+
+function hoverAt(frame: PlotFrame, scene: TimelineScene, x: number, y: number): Hover | null {
+  const inside = x >= frame.left && x < frame.left + frame.width && y >= frame.top && y < frame.top + frame.height;
+  if (!inside || !scene.stack) return null;
+  const column = scene.stack.columns.columnAt(valueAt(frame, x));
+  const bytes = bytesAt(frame, y);
+  const run = scene.stack.pick(column, bytes);
+  return { x, y, run, groupIndex: run ? null : scene.stack.pickGroup(column, bytes) };
+}
+
+function drawCursor(renderer: Renderer, frame: PlotFrame, scene: TimelineScene, seq: number): void {
+  const x = Math.round(xAt(frame, spanRowsOf(scene).position(seq))) + 0.5;
+  if (x < frame.left || x > frame.left + frame.width) return;
+  renderer.line([x, frame.top, x, frame.top + frame.height], { stroke: scene.theme.ink, width: 1 });
+  renderer.polygon([x - 4, frame.top - 1, x + 4, frame.top - 1, x, frame.top + 5], scene.theme.ink);
+}
+
+/** Where the pinned block begins and ends. */
+function drawLifetime(renderer: Renderer, frame: PlotFrame, scene: TimelineScene, fact: Allocation): void {
+  const { theme } = scene;
+  const position = spanRowsOf(scene).position;
+  const ends: [string, number | null, "left" | "right"][] = [
+    ["allocated", fact.alloc_seq, "right"],
+    ["freed", fact.free_seq, "left"],
+  ];
+  for (const [word, seq, align] of ends) {
+    if (seq === null) continue;
+    const x = Math.round(xAt(frame, position(seq))) + 0.5;
+    if (x < frame.left || x > frame.left + frame.width) continue;
+    renderer.line([x, frame.top + 18, x, frame.top + frame.height], { stroke: theme.accent, width: 1, dash: [3, 3] });
+    const text = `${word} ${formatCount(seq)}`;
+    const textX = align === "right" ? x - 4 : x + 4;
+    renderer.text(text, textX, frame.top + 26, { fill: theme.accent, bold: true, align, halo: theme.surface });
+  }
+}
+
+function drawMeasured(
+  renderer: Renderer,
+  frame: PlotFrame,
+  scene: TimelineScene,
+  range: { begin: number; end: number } | null,
+): void {
+  if (!range) return;
+  const position = spanRowsOf(scene).position;
+  const left = Math.max(frame.left, xAt(frame, position(range.begin)));
+  const right = Math.min(frame.left + frame.width, xAt(frame, position(range.end)));
+  if (right <= left) return;
+  renderer.rect(left, frame.top, right - left, frame.height, scene.theme.accent, 0.12);
+  renderer.outline(left + 0.5, frame.top + 0.5, right - left - 1, frame.height - 1, {
+    stroke: scene.theme.accent,
+    width: 1,
+  });
+}
+
+function outlineRun(renderer: Renderer, model: StackModel, run: Run, frame: PlotFrame, scene: TimelineScene): void {
+  const rows = run.allocation === null ? [] : model.runsOf(run.allocation);
+  renderer.clip(frame.left, frame.top, frame.width, frame.height, () => {
+    for (const index of rows) {
+      const part = model.run(index);
+      const x = columnX(model.columns, part.columnBegin, frame);
+      const width = Math.max(1, columnX(model.columns, part.columnEnd, frame) - x);
+      const [top, bottom] = [yAt(frame, part.y1Bytes), yAt(frame, part.y0Bytes)];
+      for (const y of [top, bottom]) renderer.line([x, y, x + width, y], { stroke: scene.theme.ink, width: 1.5 });
+    }
+  });
+}
+
+function HoverTip({ hover, model }: { hover: Hover; model: StackModel }) {
+  const app = useApp();
+  const row = hover.run?.allocation ?? null;
+  const fact = useJson<Allocation>("allocation", row === null ? null : { heap: app.heapIndex.value, row });
+  if (!hover.run && hover.groupIndex === null) return null;
+  const group = hover.run
+    ? model.groups.find((one) => one.id === hover.run!.group)
+    : hover.groupIndex === null
+      ? undefined
+      : model.groups[hover.groupIndex];
+  const lines: string[] = [];
+  if (!hover.run)
+    lines.push(
+      `Blocks below ${formatBytes(model.minBytes)} are drawn together here. A click picks the one under the pointer.`,
+    );
+  else if (fact.isCurrent && fact.value) lines.push(...allocationLines(fact.value));
+  const size = hover.run ? formatBytes(hover.run.y1Bytes - hover.run.y0Bytes) : "";
+  return (
+    <Tooltip x={hover.x} y={hover.y} title={[size, group?.label].filter(Boolean).join(", ")} lines={lines}>
+      {row !== null && <span class="ms-tooltip__hint">click pins it</span>}
+    </Tooltip>
+  );
+}
+
+function allocationLines(fact: Allocation): string[] {
+  const from = fact.alloc_seq === null ? "before the recording" : `event ${formatCount(fact.alloc_seq)}`;
+  const to = fact.free_seq === null ? "the end" : formatCount(fact.free_seq);
+  const both = fact.alloc_offset_ns !== null && fact.free_offset_ns !== null;
+  const duration = both ? `, ${formatDuration(fact.free_offset_ns! - fact.alloc_offset_ns!)}` : "";
+  const useful = fact.stack.find((frame) => frame.useful !== false) ?? fact.stack[0];
+  const place = [fact.stream === null ? null : `stream ${fact.stream}`, fact.pool ? `${fact.pool} pool` : null];
+  return [
+    `${categoryLabel(fact.category)}${place.some(Boolean) ? `, ${place.filter(Boolean).join(", ")}` : ""}`,
+    `${from} to ${to}${duration}`,
+    useful ? `${useful.function}, ${useful.file.split("/").at(-1)}:${useful.line}` : "no Python frame",
+  ];
+}

@@ -1,0 +1,40 @@
+/** Sentences of the timeline; pure. */
+import { plural } from "../base/text.ts";
+import { formatBytes, formatCount } from "../base/units.ts";
+import type { ShareTexts } from "../gfx/share_picture.ts";
+import type { StackModel } from "../gfx/stack_model.ts";
+import type { AppState } from "../state/app_state.ts";
+
+export function timelineSentence(app: AppState): string {
+  const heap = app.heap.value;
+  const peak =
+    heap.peak_live_seq === null
+      ? ""
+      : `, with its peak of ${formatBytes(heap.peak_live_bytes)} at event ${formatCount(heap.peak_live_seq)}`;
+  const steps = app.explainHeap.value?.steps.length ?? 0;
+  const inSteps = steps > 0 ? ` in ${formatCount(steps)} ${plural(steps, "step")}` : "";
+  return `Live memory of ${heap.id} over ${formatCount(heap.event_count)} events${inSteps}${peak}.`;
+}
+
+/** What the picture merges; totals never depend on it. */
+export function reductionNote(model: Pick<StackModel, "mergedCount" | "blockCount" | "minBytes">): string {
+  if (model.mergedCount === 0) return `every total exact · ${formatCount(model.blockCount)} blocks in this window`;
+  return `every total exact · blocks under ${formatBytes(model.minBytes)} merged (${formatCount(model.mergedCount)} of ${formatCount(model.blockCount)})`;
+}
+
+/** Texts round the exported picture. */
+export function shareTexts(app: AppState): ShareTexts {
+  const { sources, simulated } = app.session.value;
+  const heap = app.heap.value;
+  const source = sources[heap.source];
+  const capacity = heap.capacity_bytes === null ? "" : `, capacity ${formatBytes(heap.capacity_bytes)}`;
+  const steps = app.explainHeap.value?.steps.length ?? 0;
+  const inSteps = steps > 0 ? `, ${formatCount(steps)} ${plural(steps, "step")}` : "";
+  const finding = app.explain.value?.findings[0];
+  return {
+    title: `Where the memory goes: ${formatBytes(heap.peak_live_bytes)} at the peak`,
+    conditions: `${source?.title ?? ""}, ${heap.id}${inSteps}${capacity}. Live bytes by event${simulated ? ", on a simulated card" : ""}.`,
+    advice: finding ? [finding.text, finding.remedy].filter(Boolean).join(" ") : "",
+    source: `Every number is computed from ${source?.file.split(/[\\/]/).at(-1) ?? "the file"}, ${formatCount(heap.event_count)} events.`,
+  };
+}
