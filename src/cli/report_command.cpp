@@ -1,35 +1,13 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstdio>
 
 #include "cli/common_flags.h"
+#include "cli/output_file.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
 #include "report/registry.h"
 
 namespace memstrata::cli {
 namespace {
-
-// A file of its own beside the target, renamed over it when all is written: a report is whole or not there.
-Status WriteFile(const std::string& path, const std::function<Status(ByteSink&)>& write) {
-  std::string temporary = path + ".XXXXXX";
-  const int descriptor = mkstemp(temporary.data());  // 0600: a capture may tell private things
-  if (descriptor < 0) return tl::unexpected(Error{ErrorCode::kIo, "The file could not be made; does its folder exist, and may you write to it?", path});
-  std::FILE* file = fdopen(descriptor, "wb");
-  FileSink sink(file);
-  Status written = write(sink);
-  const bool closed = std::fclose(file) == 0;
-  if (written && !closed) written = Fail(ErrorCode::kIo, "The file could not be written (disk full?).");
-  if (written && std::rename(temporary.c_str(), path.c_str()) != 0) written = Fail(ErrorCode::kIo, "The file could not be put in place.");
-  if (!written) {
-    unlink(temporary.c_str());
-    if (written.error().file.empty()) written.error().file = path;
-  }
-  return written;
-}
 
 Result<const WriterInfo*> WriterFor(const std::string& path) {
   std::string known;
@@ -47,7 +25,9 @@ Status Report(const Arguments& arguments, Console& console) {
   const auto progress = [&console](std::string_view text) { console.Progress(text); };
   MEMSTRATA_ASSIGN_OR_RETURN(const std::shared_ptr<SessionIndex> session, LoadSession(arguments.positionals, arguments, progress));
   console.ClearProgress();
-  return WriteFile(*path, [&](ByteSink& sink) { return writer->write(*session, sink); });
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file, OutputFile::Create(*path));
+  MEMSTRATA_TRY(writer->write(*session, *file));
+  return file->Commit();
 }
 
 int RunReport(const Arguments& arguments, Console& console) {

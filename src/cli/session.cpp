@@ -9,7 +9,7 @@ namespace {
 Result<std::string> SummaryText(const Store& store) {
   MEMSTRATA_ASSIGN_OR_RETURN(const SummaryAnswer answer, Summarize(store, {}));
   StringSink sink;
-  MEMSTRATA_TRY(WriteSummaryJson(answer, {}, sink));
+  MEMSTRATA_TRY(WriteSummaryJson(answer, sink));
   return sink.text();
 }
 

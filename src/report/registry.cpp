@@ -10,7 +10,7 @@ Status WriteHtml(SessionIndex& session, ByteSink& sink) { return WriteHtmlReport
 
 Status WriteJson(SessionIndex& session, ByteSink& sink) {
   MEMSTRATA_ASSIGN_OR_RETURN(const SummaryAnswer answer, Summarize(session.store(), {}));
-  return WriteSummaryJson(answer, {}, sink);
+  return WriteSummaryJson(answer, sink);
 }
 
 constexpr WriterInfo kHtml = {".html", WriteHtml};

@@ -98,6 +98,10 @@ std::string SessionHost::ProgressJson() const {
   json.Field("state", kStates[static_cast<size_t>(state_)]);
   json.Field("file", std::string_view(files_.empty() ? "" : files_.back()));
   json.Field("text", std::string_view(progress_text_));
+  // Readers do not count while they read.
+  json.NullField("event_count");
+  json.NullField("read_bytes");
+  json.NullField("total_bytes");
   json.Field("elapsed_ms", state_ == State::kReading ? int64_t{now_ms} : elapsed_ms_);
   json.Key("error");
   if (state_ == State::kFailed) {

@@ -7,6 +7,7 @@
 
 #include "base/base64.h"
 #include "base/gzip.h"
+#include "base/json_writer.h"
 #include "base/units.h"
 #include "page/page.h"
 
