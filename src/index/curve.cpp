@@ -83,6 +83,22 @@ Curve BuildCurve(const Store& store, const Heap& heap, Measure measure, Curve re
   return FromAllocations(store, heap, store.allocations.size_bytes, std::move(reuse));
 }
 
+Curve BuildPendingCurve(const Store& store, const Heap& heap) {
+  const AllocationTable& table = store.allocations;
+  Curve curve;
+  curve.after_bytes.Resize(heap.events.size(), 0);
+  const auto delta = curve.after_bytes.mutable_span();  // modulo 2^64, as above
+  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
+    const uint32_t requested_seq = table.free_requested_seq[row];
+    if (requested_seq == kNone || table.free_seq[row] <= requested_seq + 1) continue;
+    delta[requested_seq] += table.size_bytes[row];
+    if (table.free_seq[row] != kNone) delta[table.free_seq[row]] -= table.size_bytes[row];
+  }
+  uint64_t total = 0;
+  for (uint64_t& value : delta) value = total += value;
+  return curve;
+}
+
 Peak FindPeak(const Curve& curve) {
   Peak peak{curve.begin_bytes, {}};
   const auto values = curve.after_bytes.span();

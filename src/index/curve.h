@@ -33,6 +33,11 @@ struct Peak {
 /// `reuse`: a curve that is no longer needed; its memory is taken.
 Curve BuildCurve(const Store& store, const Heap& heap, Measure measure, Curve reuse = {});
 
+/// Requested bytes of blocks that the program gave back and that are still live, because another stream uses them. A
+/// block that is freed by the very next event did not wait and is left out, else every free would show as a spike.
+/// unit: bytes   cost: O(events + allocations)
+Curve BuildPendingCurve(const Store& store, const Heap& heap);
+
 Peak FindPeak(const Curve& curve);
 
 /// For drawing: the range of events is cut into `column_count` parts of equal event count.

@@ -1,0 +1,65 @@
+#include <fmt/format.h>
+
+#include "cli/common_flags.h"
+#include "cli/output_file.h"
+#include "cli/session.h"
+#include "cli/verbs.h"
+#include "report/registry.h"
+
+namespace memstrata::cli {
+namespace {
+
+Result<const WriterInfo*> WriterFor(const std::string& path) {
+  std::string known;
+  for (const WriterInfo* writer : AllWriters()) {
+    if (path.ends_with(writer->suffix)) return writer;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", writer->suffix);
+  }
+  return Fail(ErrorCode::kInvalidArgument, fmt::format("The end of the name says what to write: {}.", known));
+}
+
+Status Report(const Arguments& arguments, Console& console) {
+  const std::optional<std::string> path = arguments.Get("--output");
+  if (!path) return Fail(ErrorCode::kInvalidArgument, "Name the file to write: -o out.html.");
+  MEMSTRATA_ASSIGN_OR_RETURN(const WriterInfo* writer, WriterFor(*path));
+  const auto progress = [&console](std::string_view text) { console.Progress(text); };
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::shared_ptr<SessionIndex> session,
+                             LoadSession(arguments.positionals, arguments, progress));
+  console.ClearProgress();
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file, OutputFile::Create(*path));
+  MEMSTRATA_TRY(writer->write(*session, *file));
+  return file->Commit();
+}
+
+int RunReport(const Arguments& arguments, Console& console) {
+  const Status status = Report(arguments, console);
+  return status ? console.Finish(kExitOk) : console.ReportError(status.error(), false);
+}
+
+constexpr FlagSpec kFlags[] = {
+    {"--output", "-o", "FILE", "Write to this file; its ending says what: .html, .json"},
+    kFormatFlag,
+    kQuietFlag,
+};
+constexpr std::string_view kExamples[] = {
+    "memstrata report snapshot.pickle -o out.html",
+    "memstrata report before.pickle after.pickle -o both.html",
+    "memstrata report snapshot.pickle -o summary.json",
+};
+
+}  // namespace
+
+const Subcommand kReport = {
+    .name = "report",
+    .summary = "Write one file to share: the page without a server, or the summary",
+    .description =
+        "Writes what `memstrata open` shows into one file of at most 5 MB that opens without a server or network. What "
+        "it\n"
+        "leaves out to stay small, it says.",
+    .positional = kFilesPositional,
+    .flags = kFlags,
+    .examples = kExamples,
+    .run = RunReport,
+};
+
+}  // namespace memstrata::cli

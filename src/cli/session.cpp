@@ -1,0 +1,30 @@
+#include "cli/session.h"
+
+#include "readers/reader.h"
+#include "report/json/summary_json.h"
+
+namespace memstrata::cli {
+namespace {
+
+Result<std::string> SummaryText(const Store& store) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const SummaryAnswer answer, Summarize(store, {}));
+  StringSink sink;
+  MEMSTRATA_TRY(WriteSummaryJson(answer, sink));
+  return sink.text();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<SessionIndex>> LoadSession(const std::vector<std::string>& files, const Arguments& arguments,
+                                                  const std::function<void(std::string_view)>& progress) {
+  const std::string format = arguments.Get("--format").value_or("");
+  OpenOptions options;
+  options.format = format;
+  options.context.limits = DefaultReadLimits();
+  options.context.progress = progress;
+  MEMSTRATA_ASSIGN_OR_RETURN(Store store, OpenSession(files, options));
+  return std::make_shared<SessionIndex>(std::move(store), MEMSTRATA_VERSION,
+                                        std::vector<Document>{{"summary", SummaryText}});
+}
+
+}  // namespace memstrata::cli

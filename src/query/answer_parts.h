@@ -1,0 +1,41 @@
+#pragma once
+// Parts that several answers share.
+
+#include "query/frame.h"
+#include "query/question.h"
+
+namespace memstrata {
+
+/// An answer that is one JSON object: `write` adds its fields.
+template <class Write>
+Answer JsonAnswer(Write&& write) {
+  JsonWriter json(JsonWriter::Style::kCompact);
+  json.StartObject();
+  write(json);
+  json.EndObject();
+  return {Answer::Type::kJson, json.Finish()};
+}
+
+/// kNone and kUnknownBytes are null.
+std::optional<uint32_t> KnownRow(uint32_t value);
+std::optional<uint64_t> KnownBytes(uint64_t value);
+/// "large", "small", "private 1.0": the pool of a block or segment; empty where not known.
+std::string PoolText(const Store& store, uint32_t pool, SegmentKind kind);
+
+/// The array of frames of a stack, innermost first, each with whether it is of use to people.
+void WriteStack(JsonWriter& json, SessionIndex& session, StackId stack);
+/// The field "groups".
+void WriteGroups(JsonWriter& json, const Grouping& grouping);
+/// Fields of the moment at `seq`: bytes by measure, time and the event itself.
+void WriteCursor(JsonWriter& json, SessionIndex& session, HeapEntry& heap, uint32_t seq);
+
+/// Kind, address, size, allocation and stream of an event row.
+void WriteEventFields(JsonWriter& json, const Store& store, uint32_t row);
+
+/// Which groups the comma-separated ids of the parameter `hide` leave out. errors: kInvalidArgument
+Result<std::vector<bool>> HiddenGroups(const Parameters& parameters, size_t group_count);
+
+/// Names of a stack: of a block that has none, why.
+std::string RowLabel(SessionIndex& session, uint32_t row);
+
+}  // namespace memstrata

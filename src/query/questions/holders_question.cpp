@@ -1,0 +1,129 @@
+// holders: bytes by stack, function, file, folder or category, largest first.
+
+#include <algorithm>
+#include <cctype>
+
+#include "query/answer_parts.h"
+#include "query/questions/questions.h"
+#include "query/selection.h"
+
+namespace memstrata {
+namespace {
+
+constexpr uint64_t kMostRows = 2000;
+constexpr uint64_t kDefaultRows = 500;
+
+struct HolderRow {
+  std::string key;
+  std::string label;
+  std::string where;
+  std::optional<Category> category;  // when all blocks share it
+  uint64_t bytes = 0;
+  uint64_t block_count = 0;
+  uint32_t largest_row = kNone;
+};
+
+std::vector<HolderRow> SumUp(SessionIndex& session, const Selection& selection, GroupBy by) {
+  const AllocationTable& table = session.store().allocations;
+  const std::vector<Category>& categories = session.CategoryOfRow();
+  FlatMap<uint32_t, uint32_t> index_of_key;
+  std::vector<HolderRow> rows;
+  std::vector<uint32_t> keys;
+  for (const uint32_t row : selection.rows) {
+    const uint32_t key = KeyOfRow(session, by, row);
+    const auto [entry, is_new] = index_of_key.try_emplace(key, static_cast<uint32_t>(rows.size()));
+    if (is_new) {
+      rows.push_back({.category = categories[row]});
+      keys.push_back(key);
+    }
+    HolderRow& holder = rows[entry->second];
+    holder.bytes += table.size_bytes[row];
+    ++holder.block_count;
+    if (holder.category != categories[row]) holder.category.reset();
+    if (holder.largest_row == kNone || table.size_bytes[row] > table.size_bytes[holder.largest_row])
+      holder.largest_row = row;
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const StackId stack = table.stack[rows[i].largest_row];
+    if (by == GroupBy::kCategory) {
+      rows[i].key = rows[i].label = kCategoryNames[keys[i]];
+    } else {
+      rows[i].key = session.Keys(by).texts[keys[i]];
+      rows[i].label = session.Keys(by).labels[keys[i]];
+      if (stack.value != 0) rows[i].where = StackPlace(session.store(), session.Useful(), stack);
+    }
+  }
+  std::sort(rows.begin(), rows.end(), [](const HolderRow& a, const HolderRow& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.key < b.key;
+  });
+  return rows;
+}
+
+bool ContainsIgnoringCase(std::string_view text, std::string_view part) {
+  const auto same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+  };
+  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
+}
+
+bool Matches(const HolderRow& row, std::string_view search) {
+  if (search.empty()) return true;
+  const std::string_view category = row.category ? kCategoryNames[static_cast<size_t>(*row.category)] : "";
+  return ContainsIgnoringCase(row.key, search) || ContainsIgnoringCase(row.label, search) ||
+         ContainsIgnoringCase(row.where, search) || ContainsIgnoringCase(category, search);
+}
+
+void WriteRow(JsonWriter& json, SessionIndex& session, const HolderRow& row) {
+  const AllocationTable& table = session.store().allocations;
+  const StackId stack = table.stack[row.largest_row];
+  json.StartObject();
+  json.Field("key", std::string_view(row.key));
+  json.Field("label", std::string_view(row.label));
+  json.Field("where", std::string_view(row.where));
+  json.Field("category",
+             row.category ? std::optional(kCategoryNames[static_cast<size_t>(*row.category)]) : std::nullopt);
+  json.Field("bytes", row.bytes);
+  json.Field("block_count", row.block_count);
+  json.Field("largest_bytes", table.size_bytes[row.largest_row]);
+  json.NullField("since");
+  json.Field("stack_id", stack.value == 0 ? std::nullopt : std::optional(stack.value));
+  json.Key("stack");
+  WriteStack(json, session, stack);
+  json.Field("example", row.largest_row);
+  json.EndObject();
+}
+
+Result<Answer> AnswerHolders(SessionIndex& session, const Parameters& parameters) {
+  MEMSTRATA_ASSIGN_OR_RETURN(HeapEntry* const heap, HeapOf(session, parameters));
+  MEMSTRATA_ASSIGN_OR_RETURN(const Selection selection, SelectRows(*heap, parameters));
+  MEMSTRATA_ASSIGN_OR_RETURN(const size_t by,
+                             parameters.Choice("by", std::span(kGroupByNames).first(kHolderGroupByCount), "stack"));
+  MEMSTRATA_ASSIGN_OR_RETURN(const uint64_t limit, parameters.Number("limit", kMostRows, kDefaultRows));
+  MEMSTRATA_ASSIGN_OR_RETURN(const uint64_t offset, parameters.Number("offset", UINT32_MAX, 0));
+  std::vector<HolderRow> rows = SumUp(session, selection, static_cast<GroupBy>(by));
+  uint64_t total_bytes = 0;
+  for (const HolderRow& row : rows) total_bytes += row.bytes;
+  std::erase_if(rows, [&](const HolderRow& row) { return !Matches(row, parameters.Text("search")); });
+  uint64_t matched_bytes = 0;
+  for (const HolderRow& row : rows) matched_bytes += row.bytes;
+  return JsonAnswer([&](JsonWriter& json) {
+    json.Field("of", selection.of);
+    json.Field("by", kGroupByNames[by]);
+    json.Field("total_bytes", total_bytes);
+    json.Field("total_block_count", uint64_t{selection.rows.size()});
+    json.Field("row_count", uint64_t{rows.size()});
+    json.Field("matched_bytes", matched_bytes);
+    json.Key("rows");
+    json.StartArray();
+    for (size_t i = offset; i < std::min<size_t>(rows.size(), offset + limit); ++i) WriteRow(json, session, rows[i]);
+    json.EndArray();
+  });
+}
+
+constexpr std::string_view kParameters[] = {"heap", "of", "seq", "begin", "end", "by", "search", "limit", "offset"};
+
+}  // namespace
+
+const QuestionInfo kHoldersQuestion = {"holders", kParameters, AnswerHolders};
+
+}  // namespace memstrata

@@ -1,0 +1,158 @@
+// session: what was opened, the heaps and what each of them has. summary: the object of `memstrata summary --json`.
+
+#include <fmt/format.h>
+
+#include "query/answer_parts.h"
+#include "query/questions/questions.h"
+
+namespace memstrata {
+namespace {
+
+void WriteSources(JsonWriter& json, const Store& store) {
+  json.Key("sources");
+  json.StartArray();
+  for (const Source& source : store.sources) {
+    json.StartObject();
+    json.Field("file", std::string_view(source.file));
+    json.Field("format", std::string_view(source.format));
+    json.Field("title", std::string_view(source.format));
+    json.Field("size_bytes", source.size_bytes);
+    json.Field("truncated", source.truncated);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteHas(JsonWriter& json, const Store& store, HeapEntry& entry) {
+  const Capabilities& has = entry.heap.capabilities;
+  json.Key("has");
+  json.StartArray();
+  if (entry.heap_index.Time().has_time()) json.Value("time");
+  if (has.has_stacks) json.Value("stacks");
+  if (has.has_segments) json.Value("segments");
+  if (entry.heap.allocations.size() > 0 && store.allocations.addr[entry.heap.allocations.begin] != 0)
+    json.Value("addresses");
+  if (has.has_block_bytes) json.Value("block_size");
+  if (has.complete_history) json.Value("complete_history");
+  json.EndArray();
+}
+
+void WriteHeap(JsonWriter& json, SessionIndex& session, HeapEntry& entry) {
+  const Heap& heap = entry.heap;
+  HeapIndex& index = entry.heap_index;
+  json.StartObject();
+  json.Field("index", entry.index);
+  json.Field("source", heap.source);
+  json.Field("id", std::string_view(heap.id));
+  json.NullField("device");
+  json.Field("kind", kHeapKindNames[static_cast<size_t>(heap.kind)]);
+  json.Field("allocator", std::string_view(heap.allocator));
+  json.Field("capacity_bytes", KnownBytes(heap.capacity_bytes));
+  json.Field("event_count", heap.events.size());
+  json.Field("range_end", index.range_end());
+  json.Field("allocation_count", heap.allocations.size());
+  json.Key("begin_time_ns");
+  if (index.Time().has_time()) {
+    json.Value(std::string_view(std::to_string(index.Time().begin_ns())));
+  } else {
+    json.Null();
+  }
+  json.Field("duration_ns", index.Time().DurationNs());
+  json.Key("time_base");
+  if (index.Time().has_time()) {
+    json.Value(kTimeBaseNames[static_cast<size_t>(heap.time_base)]);
+  } else {
+    json.Null();
+  }
+  WriteHas(json, session.store(), entry);
+  json.Field("peak_live_seq", KnownRow(index.LivePeak().moment.seq()));
+  json.Field("peak_live_bytes", index.LivePeak().bytes);
+  std::optional<uint64_t> reserved_peak_bytes;
+  if (heap.capabilities.has_segments) reserved_peak_bytes = FindPeak(index.Reserved().curve).bytes;
+  json.Field("peak_reserved_bytes", reserved_peak_bytes);
+  json.Field("default", session.DefaultHeap() == &entry);
+  json.EndObject();
+}
+
+void WriteSettings(JsonWriter& json, const Store& store) {
+  json.Key("settings");
+  json.StartArray();
+  for (size_t source = 0; source < store.sources.size(); ++source) {
+    for (const auto& [key, value] : store.sources[source].metadata) {
+      json.StartObject();
+      json.Field("source", uint64_t{source});
+      json.Field("key", std::string_view(key));
+      json.Field("value", std::string_view(value));
+      json.EndObject();
+    }
+  }
+  json.EndArray();
+}
+
+void WriteProblems(JsonWriter& json, const Store& store) {
+  json.Key("missing");
+  json.StartArray();
+  for (const Missing& missing : store.missing) {
+    json.StartObject();
+    json.Field("what", std::string_view(missing.what));
+    json.Field("why", std::string_view(missing.why));
+    json.Field("how_to_get", std::string_view(missing.how_to_get));
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Key("diagnostics");
+  json.StartArray();
+  for (const Diagnostic& diagnostic : store.diagnostics) {
+    json.StartObject();
+    json.Field("severity", kSeverityNames[static_cast<size_t>(diagnostic.severity)]);
+    json.Field("code", std::string_view(diagnostic.code));
+    json.Field("count", diagnostic.count);
+    json.Field("first_offset", KnownBytes(diagnostic.first_offset));
+    json.Field("text", std::string_view(diagnostic.text));
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+// Tells sessions apart in caches and links: the inputs and what was read from them.
+std::string SessionId(const Store& store) {
+  std::string identity;
+  for (const Source& source : store.sources) identity += fmt::format("{}|{}|", source.file, source.size_bytes);
+  for (const Heap& heap : store.heaps)
+    identity += fmt::format("{}|{}|{}|", heap.id, heap.events.size(), heap.allocations.size());
+  return fmt::format("{:016x}", XXH3_64bits(identity.data(), identity.size()));
+}
+
+Result<Answer> AnswerSession(SessionIndex& session, const Parameters& parameters) {
+  (void)parameters;
+  const Store& store = session.store();
+  return JsonAnswer([&](JsonWriter& json) {
+    json.Field("schema", "memstrata.session/1");
+    json.Field("version", std::string_view(session.version()));
+    json.Field("id", std::string_view(SessionId(store)));
+    json.Field("simulated", false);
+    WriteSources(json, store);
+    json.Key("heaps");
+    json.StartArray();
+    for (const auto& entry : session.heaps()) WriteHeap(json, session, *entry);
+    json.EndArray();
+    json.Key("programs");
+    json.StartArray();
+    json.EndArray();
+    WriteSettings(json, store);
+    WriteProblems(json, store);
+  });
+}
+
+Result<Answer> AnswerSummary(SessionIndex& session, const Parameters& parameters) {
+  (void)parameters;
+  MEMSTRATA_ASSIGN_OR_RETURN(std::string text, session.DocumentText("summary"));
+  return Answer{Answer::Type::kJson, std::move(text)};
+}
+
+}  // namespace
+
+const QuestionInfo kSessionQuestion = {"session", {}, AnswerSession};
+const QuestionInfo kSummaryQuestion = {"summary", {}, AnswerSummary};
+
+}  // namespace memstrata

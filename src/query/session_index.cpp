@@ -1,0 +1,60 @@
+#include "query/session_index.h"
+
+#include <fmt/format.h>
+
+namespace memstrata {
+
+SessionIndex::SessionIndex(Store store, std::string version, std::vector<Document> documents)
+    : store_(std::move(store)), version_(std::move(version)) {
+  for (const Heap& heap : store_.heaps)
+    heaps_.push_back(std::make_unique<HeapEntry>(store_, heap, static_cast<uint32_t>(heaps_.size())));
+  for (Document& document : documents) {
+    documents_.push_back(std::make_unique<KeptDocument>());
+    documents_.back()->document = std::move(document);
+  }
+}
+
+HeapEntry* SessionIndex::DefaultHeap() {
+  HeapEntry* best = nullptr;
+  for (const auto& entry : heaps_) {
+    const auto rank = [](HeapEntry& heap) {
+      return std::pair(heap.heap.kind == HeapKind::kDevice, heap.heap_index.LivePeak().bytes);
+    };
+    if (best == nullptr || rank(*entry) > rank(*best)) best = entry.get();
+  }
+  return best;
+}
+
+const std::vector<Category>& SessionIndex::CategoryOfRow() {
+  return categories_.Get([&] {
+    const std::vector<Category> by_stack = CategoriesByStack(store_);
+    std::vector<Category> categories;
+    categories.reserve(store_.allocations.size());
+    for (const StackId stack : store_.allocations.stack.span()) categories.push_back(by_stack[stack.value]);
+    return categories;
+  });
+}
+
+const StackKeys& SessionIndex::Keys(GroupBy by) {
+  return keys_[static_cast<size_t>(by)].Get([&] { return MakeStackKeys(store_, Useful(), by); });
+}
+
+const Grouping& SessionIndex::GroupingOf(HeapEntry& heap, GroupBy by) {
+  return heap.groupings[static_cast<size_t>(by)].Get([&] {
+    static const std::vector<Category> kNoCategories;
+    static const StackKeys kNoKeys;
+    const bool needs_keys =
+        by == GroupBy::kStack || by == GroupBy::kModule || by == GroupBy::kFile || by == GroupBy::kFunction;
+    return MakeGrouping(heap.heap_index, by, by == GroupBy::kCategory ? CategoryOfRow() : kNoCategories,
+                        needs_keys ? Keys(by) : kNoKeys);
+  });
+}
+
+Result<std::string> SessionIndex::DocumentText(std::string_view name) {
+  for (const auto& kept : documents_) {
+    if (kept->document.name == name) return kept->text.Get([&] { return kept->document.write(store_); });
+  }
+  return Fail(ErrorCode::kNotFound, fmt::format("This session has no \"{}\".", name));
+}
+
+}  // namespace memstrata

@@ -1,0 +1,70 @@
+#pragma once
+// A session ready to be asked: the store and everything that is derived from it once and kept. Thread-safe.
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "query/grouping.h"
+
+namespace memstrata {
+
+/// One heap with what is kept for it.
+class HeapEntry {
+ public:
+  HeapEntry(const Store& of_store, const Heap& of_heap, uint32_t heap_row)
+      : heap_index(of_store, of_heap), heap(of_heap), store(of_store), index(heap_row) {}
+
+  HeapIndex heap_index;
+  const Heap& heap;
+  const Store& store;
+  const uint32_t index;  // in Store::heaps
+  std::array<Lazy<Grouping>, std::size(kGroupByNames)> groupings;
+};
+
+/// A text that another verb prints, such as the JSON of `summary`. The session asks for it once.
+struct Document {
+  std::string_view name;
+  std::function<Result<std::string>(const Store&)> write;
+};
+
+class SessionIndex {
+ public:
+  /// Refers to nothing outside; `version` is the program's.
+  SessionIndex(Store store, std::string version, std::vector<Document> documents);
+  SessionIndex(const SessionIndex&) = delete;
+  SessionIndex& operator=(const SessionIndex&) = delete;
+
+  const Store& store() const { return store_; }
+  const std::string& version() const { return version_; }
+  std::span<const std::unique_ptr<HeapEntry>> heaps() const { return heaps_; }
+  /// The heap shown first: the one with the highest live peak among devices, else among all; nothing without heaps.
+  HeapEntry* DefaultHeap();
+
+  const UsefulFrames& Useful() {
+    return useful_.Get([&] { return UsefulFrames(store_); });
+  }
+  /// Index = row of the allocation table.
+  const std::vector<Category>& CategoryOfRow();
+  const StackKeys& Keys(GroupBy by);
+  const Grouping& GroupingOf(HeapEntry& heap, GroupBy by);
+  /// The text of a document. errors: kNotFound, or what its writer says
+  Result<std::string> DocumentText(std::string_view name);
+
+ private:
+  struct KeptDocument {
+    Document document;
+    Lazy<Result<std::string>> text;
+  };
+
+  Store store_;
+  std::string version_;
+  std::vector<std::unique_ptr<HeapEntry>> heaps_;
+  Lazy<UsefulFrames> useful_;
+  Lazy<std::vector<Category>> categories_;
+  std::array<Lazy<StackKeys>, std::size(kGroupByNames)> keys_;
+  std::vector<std::unique_ptr<KeptDocument>> documents_;
+};
+
+}  // namespace memstrata

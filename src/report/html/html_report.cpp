@@ -1,0 +1,203 @@
+#include "report/html/html_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/base64.h"
+#include "base/gzip.h"
+#include "base/json_writer.h"
+#include "base/units.h"
+#include "page/page.h"
+
+namespace memstrata {
+namespace {
+
+constexpr uint32_t kColumnCount = 1536;
+constexpr uint32_t kCloseUpEvents = 16'384;
+constexpr size_t kMostOutOfMemory = 5;
+constexpr uint64_t kRowsOfHolders = 2000;  // what the page asks for
+constexpr uint64_t kNodesOfFlame = 5000;   // what the page asks for
+constexpr uint64_t kSpanLimit = 2000;      // what the page asks for
+constexpr size_t kExampleCount = 100;
+constexpr uint64_t kSmallestBlockFraction = 256;  // blocks below 1/256 of the peak are merged in the whole picture
+
+// A question and how to say that it was left out.
+struct Wanted {
+  std::string_view name;
+  Parameters parameters;
+  std::string_view kind;
+};
+
+class Embedder {
+ public:
+  Embedder(SessionIndex& session, uint64_t limit_bytes) : session_(session), limit_bytes_(limit_bytes) {}
+
+  // An answer that does not exist (a document that this build does not write) is left out; the page says so where it is
+  // missed.
+  void Add(const Wanted& wanted) {
+    const Result<Answer> answer = Ask(session_, wanted.name, wanted.parameters);
+    if (!answer) return;
+    const std::string query = wanted.parameters.ToQuery();
+    const std::string key = query.empty() ? std::string(wanted.name) : fmt::format("{}?{}", wanted.name, query);
+    if (!keys_.insert(key).second) return;
+    std::string value;
+    if (answer->type == Answer::Type::kFrame) {
+      value = fmt::format("{{\"frame\":\"{}\"}}", Base64Encode(GzipCompress(answer->body, 9)));
+    } else {
+      value = fmt::format("{{\"json\":{}}}",
+                          std::string_view(answer->body).substr(0, answer->body.find_last_not_of('\n') + 1));
+    }
+    if (text_.size() + key.size() + value.size() > limit_bytes_) {
+      left_out_.insert(wanted.kind);
+      return;
+    }
+    text_ += fmt::format("{}{}:{}", text_.empty() ? "" : ",", Quoted(key), value);
+  }
+
+  std::string Finish(const std::vector<std::string>& notes) const {
+    JsonWriter reduced(JsonWriter::Style::kCompact);
+    reduced.StartArray();
+    for (const std::string& note : notes) reduced.Value(std::string_view(note));
+    for (const std::string_view kind : left_out_)
+      reduced.Value(
+          std::string_view(fmt::format("To keep the file small, these are left out or incomplete: {}.", kind)));
+    reduced.EndArray();
+    std::string json = fmt::format("{{\"schema\":\"memstrata.embedded/1\",\"reduced\":{},\"answers\":{{{}}}}}",
+                                   reduced.TakeText(), text_);
+    return EscapeLessThan(json);
+  }
+
+ private:
+  static std::string Quoted(const std::string& text) {
+    JsonWriter json(JsonWriter::Style::kCompact);
+    json.Value(std::string_view(text));
+    return json.TakeText();
+  }
+  // Inside a <script> element no "<" may start a tag. In JSON it occurs in strings only.
+  static std::string EscapeLessThan(const std::string& json) {
+    std::string escaped;
+    escaped.reserve(json.size());
+    for (const char c : json) {
+      if (c == '<') {
+        escaped += "\\u003c";
+      } else {
+        escaped += c;
+      }
+    }
+    return escaped;
+  }
+
+  SessionIndex& session_;
+  uint64_t limit_bytes_;
+  std::string text_;
+  std::set<std::string> keys_;
+  std::set<std::string_view> left_out_;
+};
+
+uint64_t PowerOfTwoBelow(uint64_t value) {
+  uint64_t power = 1;
+  while (power <= value / 2) power *= 2;
+  return power;
+}
+
+// What the page shows of one heap. Later answers are the first to be left out.
+class HeapReport {
+ public:
+  HeapReport(SessionIndex& session, HeapEntry& heap, Embedder& embedder)
+      : session_(session),
+        heap_(heap),
+        embedder_(embedder),
+        range_end_(heap.heap_index.range_end()),
+        peak_seq_(heap.heap_index.LivePeak().moment.seq()) {}
+
+  void AddPictures() {
+    AddTiles("seq", 0, range_end_);
+    if (peak_seq_ != kNone) AddMoment(peak_seq_);
+    AddMoment(range_end_ - 1);
+    AddHolders("stack");
+    AddHolders("category");
+    embedder_.Add(
+        {"spans", Base().Set("begin", uint64_t{0}).Set("end", range_end_).Set("limit", kSpanLimit), "recorded spans"});
+  }
+  void AddDetails() {
+    if (range_end_ > kCloseUpEvents && peak_seq_ != kNone) AddCloseUp(peak_seq_);
+    const std::vector<uint32_t>& out_of_memory = heap_.heap_index.OutOfMemory();
+    for (size_t i = 0; i < std::min(out_of_memory.size(), kMostOutOfMemory); ++i) {
+      AddMoment(out_of_memory[i]);
+      if (range_end_ > kCloseUpEvents) AddCloseUp(out_of_memory[i]);
+    }
+    if (const auto duration_ns = heap_.heap_index.Time().DurationNs())
+      AddTiles("time", 0, static_cast<uint64_t>(*duration_ns) + 1);
+    AddExamples();
+  }
+
+ private:
+  Parameters Base() const { return Parameters().Set("heap", heap_.index); }
+
+  void AddTiles(std::string_view axis, uint64_t begin, uint64_t end) {
+    const uint64_t columns = axis == "seq" ? std::min<uint64_t>(kColumnCount, end - begin) : kColumnCount;
+    Parameters tile = Base().Set("axis", std::string(axis)).Set("begin", begin).Set("end", end).Set("columns", columns);
+    embedder_.Add({"tile", Parameters(tile).Set("kind", "live_curve"), "curves"});
+    tile.Set("kind", "alloc_stack").Set("group", "category").Set("order", "grouped").Set("max_runs", uint64_t{20'000});
+    tile.Set("min_bytes", PowerOfTwoBelow(heap_.heap_index.LivePeak().bytes / kSmallestBlockFraction));
+    embedder_.Add({"tile", tile, "single blocks in the timeline"});
+  }
+  void AddCloseUp(uint32_t seq) {
+    const uint32_t begin = std::min(seq - std::min(seq, kCloseUpEvents / 2), range_end_ - kCloseUpEvents);
+    AddTiles("seq", begin, begin + kCloseUpEvents);
+  }
+  void AddMoment(uint32_t seq) {
+    embedder_.Add({"cursor", Base().Set("seq", seq), "moments"});
+    embedder_.Add({"state", Base().Set("seq", seq).Set("group", "category"), "the state of the allocator"});
+  }
+  void AddHolders(std::string_view by) {
+    Parameters of_peak = Base().Set("of", "peak").Set("by", std::string(by));
+    embedder_.Add({"flame", Parameters(of_peak).Set("root", "caller").Set("max_nodes", kNodesOfFlame), "flame graphs"});
+    embedder_.Add({"holders", of_peak.Set("limit", kRowsOfHolders).Set("offset", uint64_t{0}), "tables of holders"});
+  }
+  // The blocks that a reader of the report is most likely to open: the largest of the peak.
+  void AddExamples() {
+    const AllocationTable& table = session_.store().allocations;
+    std::vector<uint32_t> rows;
+    for (uint32_t row = heap_.heap.allocations.begin; row < heap_.heap.allocations.end; ++row) {
+      if (IsLive(table, row, heap_.heap_index.LivePeak().moment)) rows.push_back(row);
+    }
+    std::sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) {
+      return table.size_bytes[a] != table.size_bytes[b] ? table.size_bytes[a] > table.size_bytes[b] : a < b;
+    });
+    if (rows.size() > kExampleCount) rows.resize(kExampleCount);
+    for (const uint32_t row : rows) embedder_.Add({"allocation", Base().Set("row", row), "single blocks of the peak"});
+  }
+
+  SessionIndex& session_;
+  HeapEntry& heap_;
+  Embedder& embedder_;
+  uint32_t range_end_;
+  uint32_t peak_seq_;
+};
+
+}  // namespace
+
+Status WriteHtmlReport(SessionIndex& session, const HtmlReportOptions& options, ByteSink& sink) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::string empty_page, SingleFilePage("{}"));
+  // Twice the answers' "<" may be escaped; what the page itself takes is known.
+  Embedder embedder(session, options.limit_bytes - std::min<uint64_t>(options.limit_bytes, empty_page.size()));
+  for (const std::string_view name : {"session", "summary", "explain"}) embedder.Add({name, {}, name});
+  std::vector<HeapReport> heaps;
+  for (const auto& heap : session.heaps()) heaps.emplace_back(session, *heap, embedder);
+  for (HeapReport& heap : heaps) heap.AddPictures();
+  for (HeapReport& heap : heaps) heap.AddDetails();
+  const std::vector<std::string> notes = {
+      fmt::format("The whole run is drawn in at most {} columns, with close-ups of {} events round the peak and each "
+                  "out of memory.",
+                  FormatCount(kColumnCount), FormatCount(kCloseUpEvents)),
+      "Moments other than the peak, the end and each out of memory, and other blocks than the largest of the peak, are "
+      "in the original file only.",
+  };
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::string document, SingleFilePage(embedder.Finish(notes)));
+  return sink.Write(document);
+}
+
+}  // namespace memstrata

@@ -1,0 +1,157 @@
+#include "serve/router.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <thread>
+
+#include "page/page.h"
+
+namespace memstrata {
+namespace {
+
+constexpr std::string_view kApiPrefix = "api/v1/";
+constexpr std::string_view kJsonType = "application/json";
+constexpr std::string_view kFrameType = "application/vnd.memstrata.frame";
+
+int StatusOf(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kNotFound:
+      return 404;
+    case ErrorCode::kInvalidArgument:
+      return 400;
+    case ErrorCode::kLimitExceeded:
+      return 409;
+    case ErrorCode::kUnsupportedFormat:
+    case ErrorCode::kCorruptInput:
+    case ErrorCode::kTruncatedInput:
+      return 422;
+    default:
+      return 500;
+  }
+}
+
+HttpResponse Refuse(const Error& error) { return {StatusOf(error.code), std::string(kJsonType), ErrorJson(error)}; }
+HttpResponse Refuse(int status, std::string message) {
+  return {status, std::string(kJsonType),
+          ErrorJson(Error{status == 404 ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument, std::move(message)})};
+}
+
+bool EqualInConstantTime(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned difference = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  return difference == 0;
+}
+
+std::string TagOf(std::string_view body) { return fmt::format("\"{:016x}\"", XXH3_64bits(body.data(), body.size())); }
+
+HttpResponse PageResponse(std::string_view path, const HttpRequest& request) {
+  if (PageFiles().empty()) {
+    return {503, "text/plain; charset=utf-8",
+            "This memstrata was built without its web page, because Node.js was missing when it was built. Build it "
+            "again with Node.js 20.19 or newer.\n"};
+  }
+  const PageFile* file = FindPageFile(path.empty() ? "index.html" : path);
+  if (file == nullptr) return Refuse(404, "There is no such page.");
+  HttpResponse response{200, std::string(file->content_type), std::string(file->gzip_bytes), true,
+                        TagOf(file->gzip_bytes)};
+  if (request.accept_encoding.find("gzip") == std::string::npos) {
+    Result<std::string> plain = Unpack(*file);
+    if (!plain) return Refuse(plain.error());
+    response.body = std::move(*plain);
+    response.is_gzip = false;
+    response.etag = TagOf(response.body);
+  }
+  return response;
+}
+
+}  // namespace
+
+Result<std::string> RandomToken() {
+  unsigned char bytes[16];
+  if (getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes))
+    return Fail(ErrorCode::kIo, "The system gives no random numbers.");
+  std::string token;
+  for (const unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
+  return token;
+}
+
+Router::Router(SessionHost& session, std::string token, uint16_t port)
+    : session_(session),
+      prefix_(fmt::format("/{}/", token)),
+      host_by_address_(fmt::format("127.0.0.1:{}", port)),
+      host_by_name_(fmt::format("localhost:{}", port)),
+      workers_(std::max(2U, std::thread::hardware_concurrency())) {}
+
+tl::expected<std::string_view, HttpResponse> Router::Admit(const HttpRequest& request) const {
+  if (request.host != host_by_address_ && request.host != host_by_name_)
+    return tl::unexpected(Refuse(403, "This server answers only to its own name."));
+  if (request.origin && *request.origin != "http://" + host_by_address_ &&
+      *request.origin != "http://" + host_by_name_) {
+    return tl::unexpected(Refuse(403, "This server answers only to its own page."));
+  }
+  const std::string_view target = request.target;
+  if (!EqualInConstantTime(target.substr(0, prefix_.size()), prefix_))
+    return tl::unexpected(Refuse(404, "There is nothing here."));
+  return target.substr(prefix_.size());
+}
+
+HttpResponse Router::Answer(const HttpRequest& request) {
+  const auto path = Admit(request);
+  if (!path) return path.error();
+  if (request.method != "GET" && request.method != "HEAD") return Refuse(405, "Only GET and HEAD are answered here.");
+  HttpResponse response;
+  if (path->starts_with(kApiPrefix)) {
+    response = AnswerApi(path->substr(kApiPrefix.size()));
+  } else {
+    response = PageResponse(path->substr(0, path->find('?')), request);
+  }
+  if (response.status != 200) return response;
+  if (response.etag.empty()) response.etag = TagOf(response.body);
+  if (!request.if_none_match.empty() && request.if_none_match == response.etag)
+    return {304, "", "", false, response.etag};
+  return response;
+}
+
+HttpResponse Router::AnswerApi(std::string_view name_and_query) {
+  const size_t mark = std::min(name_and_query.find('?'), name_and_query.size());
+  const std::string_view name = name_and_query.substr(0, mark);
+  if (name == "progress") return {200, std::string(kJsonType), session_.ProgressJson()};
+  const Result<Parameters> parameters =
+      Parameters::Parse(name_and_query.substr(std::min(name_and_query.size(), mark + 1)));
+  if (!parameters) return Refuse(parameters.error());
+  const auto session = session_.Session();
+  if (!session) return Refuse(session.error());
+  workers_.acquire();
+  Result<memstrata::Answer> answer = Fail(ErrorCode::kInternal, "");
+  try {
+    answer = Ask(**session, name, *parameters);
+  } catch (const std::bad_alloc&) {
+    answer = Fail(ErrorCode::kInternal, "There is not enough memory on this machine for this answer.");
+  }
+  workers_.release();
+  if (!answer) return Refuse(answer.error());
+  const bool is_frame = answer->type == memstrata::Answer::Type::kFrame;
+  return {200, std::string(is_frame ? kFrameType : kJsonType), std::move(answer->body)};
+}
+
+std::optional<HttpResponse> Router::RefuseUpload(const HttpRequest& request) const {
+  const auto path = Admit(request);
+  if (!path) return path.error();
+  if (path->substr(0, path->find('?')) != "api/v1/sources") return Refuse(404, "Nothing can be sent to this address.");
+  return std::nullopt;
+}
+
+HttpResponse Router::TakeUpload(const HttpRequest& request, const BodyReader& read) {
+  const size_t mark = request.target.find('?');
+  const Result<Parameters> parameters =
+      Parameters::Parse(mark == std::string::npos ? "" : std::string_view(request.target).substr(mark + 1));
+  if (!parameters) return Refuse(parameters.error());
+  const Status added = session_.AddFile(parameters->Text("name"), read);
+  if (!added) return Refuse(added.error());
+  return {200, std::string(kJsonType), session_.ProgressJson()};
+}
+
+}  // namespace memstrata

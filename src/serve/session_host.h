@@ -1,0 +1,66 @@
+#pragma once
+// The session of a running server: reads the files in a thread of its own, says how far it is, takes further files.
+
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "query/question.h"
+#include "serve/http_message.h"
+
+namespace memstrata {
+
+/// Reads files into a session; `report_progress` may be called with a line for people.
+using SessionLoader = std::function<Result<std::shared_ptr<SessionIndex>>(
+    const std::vector<std::string>& files, const std::function<void(std::string_view)>& report_progress)>;
+
+class SessionHost {
+ public:
+  /// Starts to read.
+  SessionHost(std::vector<std::string> files, SessionLoader loader);
+  /// Waits for the reader, removes files that were added.
+  ~SessionHost();
+  SessionHost(const SessionHost&) = delete;
+  SessionHost& operator=(const SessionHost&) = delete;
+
+  /// The JSON of the question `progress`.
+  std::string ProgressJson() const;
+  /// The session, or why there is none (yet). cost: O(1)
+  Result<std::shared_ptr<SessionIndex>> Session() const;
+  /// Stores what `read` gives under a temporary name and starts to read the session anew with it.
+  /// errors: kIo, kInvalidArgument (name), kLimitExceeded (while another read runs)
+  Status AddFile(std::string_view name, const BodyReader& read);
+  /// Blocks until nothing is being read (for the command line).
+  void WaitUntilRead();
+  bool IsReading() const;
+  /// What went wrong with the last read; nothing when it is fine.
+  std::optional<Error> Problem() const;
+
+ private:
+  enum class State : uint8_t { kReading, kReady, kFailed };
+  void StartReading(std::vector<std::string> files);
+  void Read(std::vector<std::string> files);
+  Result<std::string> StoreUpload(std::string_view name, const BodyReader& read);
+
+  SessionLoader loader_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  State state_ = State::kReading;
+  std::vector<std::string> files_;
+  std::string progress_text_;
+  std::chrono::steady_clock::time_point begin_;
+  int64_t elapsed_ms_ = 0;
+  std::shared_ptr<SessionIndex> session_;
+  Error error_;
+  std::filesystem::path folder_;  // of added files; empty until the first
+  uint32_t added_count_ = 0;
+  std::thread reader_;
+};
+
+/// `memstrata.error/1`.
+std::string ErrorJson(const Error& error);
+
+}  // namespace memstrata
