@@ -9,6 +9,8 @@
 #include "report/csv/table_csv.h"
 #include "report/json/summary_json.h"
 #include "report/text/summary_text.h"
+#include "report/xprof/memory_profile_json.h"
+#include "report/xprof/memory_viewer_json.h"
 
 namespace {
 
@@ -20,6 +22,9 @@ void CheckSums(const memstrata::SummaryAnswer& answer) {
   for (const memstrata::HeapSummary& heap : answer.heaps) {
     uint64_t held = 0;
     for (const memstrata::Holder& holder : heap.holders) held += holder.bytes;
+    if (heap.profile) {
+      for (const memstrata::ProfileHolder& holder : heap.profile->holders) held += static_cast<uint64_t>(holder.bytes);
+    }
     Require(held == heap.holders_bytes);
     Require(heap.live_peak.bytes >= heap.end_live_bytes);
     if (!heap.idle) continue;
@@ -46,6 +51,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   memstrata::StringSink sink;
   (void)memstrata::WriteSummaryJson(*answer, sink);
   (void)memstrata::WriteSummaryText(*answer, {.full_stacks = true}, sink);
+  for (uint32_t source = 0; source < store->sources.size(); ++source) {
+    (void)memstrata::WriteXProfMemoryProfile(*store, source, true, sink);
+    (void)memstrata::WriteXProfMemoryProfile(*store, source, false, sink);
+  }
+  for (const memstrata::Program& program : store->programs) {
+    (void)memstrata::WriteXProfMemoryViewer(*store, program, 0, sink);
+  }
   const memstrata::DerivedColumns derived;
   for (const memstrata::TableInfo* table : memstrata::AllTables()) {
     (void)memstrata::WriteTableCsv(*table, {*store, derived}, nullptr, sink);

@@ -44,11 +44,13 @@ class Consumer {
     for (size_t i = 0; i < pairs.size(); i += 2) {
       if (!pairs[i].is(Kind::kText)) return false;
     }
+    shape_size_ = pairs.size() / 2;
     return true;
   }
-  Value ShapedDict(std::span<const Value> values) {
+  Value ShapedDict(const Value* values) {
+    if (!values[memstrata::pickle::kMostShapeKeys].is(Kind::kNone)) std::abort();
     const Value dict = NewDict();
-    Keep(dict, values);
+    Keep(dict, {values, shape_size_});
     return dict;
   }
   Value Harmless(HarmlessGlobal, Value arguments) {
@@ -78,6 +80,7 @@ class Consumer {
   std::vector<std::string> texts_;
   std::vector<size_t> sizes_;
   uint64_t kept_ = 0;
+  size_t shape_size_ = 0;
 };
 
 }  // namespace

@@ -69,7 +69,8 @@ Status Read(Input& input, StoreBuilder& builder, const ReadContext&) {
     }
   }
   heap.events.end = static_cast<uint32_t>(builder.store().events.size());
-  AllocationTracker tracker(builder, heap, BlockRounding{});
+  const BlockRounding rounding;
+  AllocationTracker tracker(builder, heap, &rounding);
   MEMSTRATA_ASSIGN_OR_RETURN(const PairingResult pairing, tracker.Run(nullptr));
   heap.capabilities.has_events = heap.events.size() > 0;
   heap.capabilities.complete_history = pairing.preexisting_count == 0;

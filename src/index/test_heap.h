@@ -31,7 +31,8 @@ class TestHeapMaker {
     heap.events = {0, count_};
     heap.capabilities = {
         .has_time = true, .has_events = true, .has_block_bytes = true, .has_segments = options_.with_segments};
-    AllocationTracker tracker(builder_, heap, BlockRounding{});
+    const BlockRounding rounding;
+    AllocationTracker tracker(builder_, heap, &rounding);
     EXPECT_TRUE(tracker.Run(nullptr).has_value());
     builder_.store().heaps.push_back(heap);
     Result<Store> store = std::move(builder_).Finalize();

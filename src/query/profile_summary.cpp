@@ -130,7 +130,7 @@ std::vector<ProfileHolder> ProfileHolders(const Store& store, const Heap& heap, 
   if (holders.size() <= top_count) return holders;
   ProfileHolder other{.category = "other", .is_other = true};
   for (size_t i = top_count; i < holders.size(); ++i) {
-    other.bytes += holders[i].bytes;
+    other.bytes = static_cast<int64_t>(static_cast<uint64_t>(other.bytes) + static_cast<uint64_t>(holders[i].bytes));
     other.block_count += holders[i].block_count;
   }
   holders.resize(top_count);

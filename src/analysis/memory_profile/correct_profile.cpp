@@ -42,24 +42,27 @@ void BreakDown(const Store& store, const Heap& heap, uint32_t moment_row, Profil
   const AllocationTable& table = store.allocations;
   const Moment moment = Moment::AfterEvent(moment_row - heap.events.begin);
   std::vector<ProfileSnapshot> blocks;
-  int64_t known_bytes = 0;
-  int64_t earlier_bytes = 0;
+  // Modulo 2^64: the rows add up to the level whatever a damaged file says.
+  uint64_t known_bytes = 0;
+  uint64_t earlier_bytes = 0;
   for (uint32_t block = heap.allocations.begin; block < heap.allocations.end; ++block) {
     if (!IsLive(table, block, moment)) continue;
     if (table.alloc_seq[block] == kNone) {
-      earlier_bytes += static_cast<int64_t>(table.size_bytes[block]);
+      earlier_bytes += table.size_bytes[block];
       continue;
     }
     const uint32_t row = store.EventRow(heap, table.alloc_seq[block]);
     blocks.push_back({row, row, view.Step(row)});
-    known_bytes += static_cast<int64_t>(table.size_bytes[block]);
+    known_bytes += view.SizeBytes(row);
   }
   const int64_t step = view.Step(moment_row);
   std::vector<ProfileRemainder> remainders;
-  if (earlier_bytes != 0) remainders.push_back({std::string(kBeforeRecordingName), "", earlier_bytes, step});
+  if (earlier_bytes != 0) {
+    remainders.push_back({std::string(kBeforeRecordingName), "", static_cast<int64_t>(earlier_bytes), step});
+  }
   const auto stack = static_cast<int64_t>(view.StackBytes(moment_row));
   if (stack != 0) remainders.push_back({std::string(kStackName), "stack", stack, step});
-  const int64_t rest = static_cast<int64_t>(view.HeapBytes(moment_row)) - known_bytes - earlier_bytes;
+  const auto rest = static_cast<int64_t>(view.HeapBytes(moment_row) - known_bytes - earlier_bytes);
   if (rest != 0) remainders.push_back({std::string(kNotRecordedName), "", rest, step});
   MakeProfileRows(std::move(blocks), std::move(remainders), view, allocator);
 }

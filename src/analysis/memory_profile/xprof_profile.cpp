@@ -22,7 +22,7 @@ class XProfAllocator {
 
   ProfileAllocator Run() {
     Summarise();
-    SortRows(rows_, [&](uint32_t row) { return view_.TimePs(row); });
+    SortByOffset();
     FillSteps();
     LabelFrees();
     allocator_.sampled = SampleHighest(snapshots_, view_);
@@ -44,6 +44,18 @@ class XProfAllocator {
       allocator_.peak_time_ps = view_.TimePs(row);
       allocator_.capacity_bytes = used + view_.FreeBytes(row);
     }
+  }
+
+  // Offsets are gathered first: sorting looks at each of them several times.
+  void SortByOffset() {
+    std::vector<int64_t> offsets;
+    offsets.reserve(rows_.size());
+    for (const uint32_t row : rows_) offsets.push_back(view_.TimePs(row));
+    std::vector<uint32_t> order(rows_.size());
+    for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    SortRows(order, [&](uint32_t i) { return offsets[i]; });
+    for (uint32_t& i : order) i = rows_[i];
+    rows_ = std::move(order);
   }
 
   // An event without a step belongs to the step after the last one that had one.
@@ -90,14 +102,14 @@ class XProfAllocator {
   void ActiveAtPeak() {
     if (allocator_.peak_row == kNone) return;
     const int64_t step = PeakStep();
-    auto unmapped = static_cast<int64_t>(view_.HeapBytes(allocator_.peak_row));
-    int64_t freed_unknown = 0;
+    uint64_t unmapped = view_.HeapBytes(allocator_.peak_row);  // modulo 2^64, negative values in two's complement
+    uint64_t freed_unknown = 0;
     FlatMap<uint64_t, uint32_t> live;  // address → snapshot
     for (uint32_t i = 0; i < snapshots_.size(); ++i) {
       const ProfileSnapshot& snapshot = snapshots_[i];
       if (view_.TimePs(snapshot.row) > allocator_.peak_time_ps) break;
       if (snapshot.step != step) continue;
-      const auto size = static_cast<int64_t>(view_.SizeBytes(snapshot.row));
+      const uint64_t size = view_.SizeBytes(snapshot.row);
       const uint64_t addr = view_.Address(snapshot.row);
       if (view_.IsAllocation(snapshot.row)) {
         live[addr] = i;
@@ -114,7 +126,8 @@ class XProfAllocator {
     std::vector<ProfileSnapshot> blocks;
     for (const uint32_t index : indices) blocks.push_back(snapshots_[index]);
     std::vector<ProfileRemainder> remainders;
-    if (unmapped > 0) remainders.push_back({std::string(kUnmappedName), "persist/dynamic", unmapped, step});
+    const auto unmapped_bytes = static_cast<int64_t>(unmapped);
+    if (unmapped_bytes > 0) remainders.push_back({std::string(kUnmappedName), "persist/dynamic", unmapped_bytes, step});
     const auto stack = static_cast<int64_t>(view_.StackBytes(allocator_.peak_row));
     if (stack > 0) remainders.push_back({"stack", "stack", stack, step});
     MakeProfileRows(std::move(blocks), std::move(remainders), view_, allocator_);

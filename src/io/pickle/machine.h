@@ -18,7 +18,8 @@
 //     bool Append(Value list, std::span<const Value> items);     // false: `list` is no list
 //     bool SetItems(Value dict, std::span<const Value> pairs);   // key, value, key, value …
 //     bool LearnShape(std::span<const Value> pairs);    // whether dicts with these keys, in this order, may be made by
-//     Value ShapedDict(std::span<const Value> values);  // this call, which gets the values of such a dict at once
+//     Value ShapedDict(const Value* values);            // this call, which gets the values of such a dict at once, and
+//                                                       // None at index kMostShapeKeys
 //     Value Harmless(HarmlessGlobal which, Value arguments);     // a tuple
 //     std::string_view GetText(Value text) const;
 //     bool over_limit() const;                           // asked now and then; true ends the run
@@ -205,7 +206,6 @@ class Machine {
   Column<Value> memo_;
   uint64_t memo_writes_ = 0;
   // The keys of the last dict that the consumer took as a record: the next ones will have the same, in the same order.
-  static constexpr size_t kMostShapeKeys = 24;
   std::array<Value, kMostShapeKeys> shape_keys_{};
   size_t shape_key_count_ = 0;
   std::optional<Error> error_;

@@ -111,7 +111,7 @@ bool Machine<Consumer>::FastSteps() {
   Value* const memo = memo_.data();
   size_t memo_size = memo_.size();
   const bool memo_is_dense = memo_writes_ == memo_size;
-  Value values[kMostShapeKeys];
+  Value values[kMostShapeKeys + 1];  // the last stays None
   bool ok = true;
   for (bool common = true; common && at <= safe;) {
     switch (*at) {
@@ -138,7 +138,7 @@ bool Machine<Consumer>::FastSteps() {
         const bool memoized = memo_is_dense && at[1] == kMemoize;
         const uint8_t* const after = ShapedDict(at + 1 + memoized, safe, memo, memo_size, values);
         if (after != nullptr) {
-          *top = consumer_.ShapedDict({values, shape_key_count_});
+          *top = consumer_.ShapedDict(values);
           if (memoized) memo[memo_size++] = *top;
           at = after;
         } else {

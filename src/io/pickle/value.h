@@ -2,9 +2,13 @@
 // A pickle value as the machine moves it: eight bytes, a kind and a payload. Containers, texts and large numbers are
 // handles: the consumer of the machine decides what stands behind them, so that no tree of objects is ever built.
 
+#include <cstddef>
 #include <cstdint>
 
 namespace memstrata::pickle {
+
+/// The most keys of a dict whose shape the machine remembers.
+inline constexpr size_t kMostShapeKeys = 24;
 
 enum class Kind : uint8_t {
   kNone,

@@ -80,6 +80,10 @@ class FieldWalk {
 };
 
 inline bool FieldWalk::ReadVarint(uint64_t& value) {
+  if (position_ != end_ && static_cast<unsigned char>(*position_) < 0x80) [[likely]] {
+    value = static_cast<unsigned char>(*position_++);
+    return true;
+  }
   value = 0;
   for (int shift = 0; shift < 64; shift += 7) {
     if (position_ == end_) return Stop(cut_off_);

@@ -42,7 +42,7 @@ class Decoder {
   bool Append(Value list, std::span<const Value> items);
   bool SetItems(Value dict, std::span<const Value> pairs);
   bool LearnShape(std::span<const Value> pairs);
-  Value ShapedDict(std::span<const Value> values);
+  Value ShapedDict(const Value* values);
   Value Harmless(pickle::HarmlessGlobal which, Value arguments);
   std::string_view GetText(Value text) const { return builder_.store().strings.Get(TextId(text)); }
   bool over_limit() const;
@@ -138,10 +138,14 @@ class Decoder {
   Node MakeAnnotation(Pairs pairs);
   EventKind KindOfAction(Value action);
   static EventField FieldOf(Symbol key);
-  uint32_t AddEvent(const EventValues& values);
-  void AddUnusualColumns(const EventValues& values, uint32_t row);
+  // `value_of(field)` gives the value of a field, None where the entry does not have it.
+  template <class ValueOf>
+  uint32_t AddEvent(ValueOf value_of);
+  template <class ValueOf>
+  void AddUnusualColumns(ValueOf value_of, uint32_t row);
   void ReserveEvents(size_t capacity);
-  uint32_t ContextOf(const EventValues& values, Value metadata);
+  template <class ValueOf>
+  uint32_t ContextOf(ValueOf value_of, Value metadata);
   static void SetSparse(Column<uint32_t>& column, uint32_t row, uint32_t value);
   int64_t TimeOf(Value microseconds);
   void ReadHistory(Value history, RawBlock& block);
@@ -150,7 +154,13 @@ class Decoder {
   void NoteUnknownKey(std::string_view where, Value key);
 
   // decoder_lists.cpp: lists of frames and of records
-  StackId StackOf(Value list);
+  StackId StackOf(Value list) {
+    if (!list.is(Kind::kList)) return {0};
+    const Node node = NodeOf(list);
+    if (node.tag() != NodeTag::kStack) return {0};
+    has_stacks_ = true;
+    return {node.payload()};
+  }
   bool AppendFrames(Value list, std::span<const Value> items);
   bool AppendRecords(Value list, std::span<const Value> items);
   void AppendPlain(Value list, std::span<const Value> items);
@@ -198,7 +208,7 @@ class Decoder {
   Value last_compile_context_;
   Value last_user_metadata_;
   uint32_t last_context_ = kNone;
-  std::vector<EventField> shape_;  // fields of the last trace entry, in order
+  std::array<uint8_t, kEventFieldCount> shape_positions_{};  // of the fields among the values of ShapedDict()
   std::string unknown_key_text_;
   bool is_closing_ = false;
   bool trace_is_cut_ = false;

@@ -19,12 +19,6 @@ void Decoder::Settle(Value value) {
   free_pair_lists_.push_back(row);
 }
 
-StackId Decoder::StackOf(Value list) {
-  if (!list.is(Kind::kList) || NodeOf(list).tag() != NodeTag::kStack) return {0};
-  has_stacks_ = true;
-  return {NodeOf(list).payload()};
-}
-
 // The stack of a list that was seen before costs one hash of its values, whatever its length.
 StackId Decoder::InternFrameList(std::span<const Value> items) {
   constexpr uint64_t kLargestCacheValues = 32ULL << 20;

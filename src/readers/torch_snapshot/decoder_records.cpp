@@ -149,6 +149,67 @@ Decoder::EventField Decoder::FieldOf(Symbol key) {
   }
 }
 
+template <class ValueOf>
+uint32_t Decoder::ContextOf(ValueOf value_of, Value metadata) {
+  // Runs of events have the same labels: compare before hashing.
+  const Value compile_context = value_of(kCompileContext);
+  const bool simple = value_of(kCategory).is(Kind::kNone) && value_of(kForwardFrames).is(Kind::kNone);
+  if (simple && last_context_ != kNone && compile_context == last_compile_context_ && metadata == last_user_metadata_)
+    return last_context_;
+  const auto text = [&](Value value) {
+    return value.is(Kind::kText) && SymbolOf(value) != Symbol::kNotAvailable ? TextId(value) : StringId{0};
+  };
+  const uint32_t context = builder_.InternContext(
+      {text(compile_context), text(metadata), text(value_of(kCategory)), StackOfTexts(value_of(kForwardFrames))});
+  if (simple) {
+    last_context_ = context;
+    last_compile_context_ = compile_context;
+    last_user_metadata_ = metadata;
+  }
+  return context;
+}
+
+// Columns that most files do not have begin with the first event that needs them.
+template <class ValueOf>
+void Decoder::AddUnusualColumns(ValueOf value_of, uint32_t row) {
+  if (!value_of(kPool).is(Kind::kNone)) {
+    if (value_of(kPool) != last_pool_value_) {
+      last_pool_value_ = value_of(kPool);
+      last_pool_ = builder_.InternPool(PoolOf(value_of(kPool)));
+    }
+    SetSparse(records_.events.pool, row, last_pool_);
+  }
+  const bool compiled =
+      !value_of(kCompileContext).is(Kind::kNone) && SymbolOf(value_of(kCompileContext)) != Symbol::kNotAvailable;
+  const bool labelled = !value_of(kUserMetadata).is(Kind::kNone) && !IsEmptyText(value_of(kUserMetadata));
+  const Value metadata = labelled ? value_of(kUserMetadata) : value_of(kInternalMetadata);
+  if (compiled || !metadata.is(Kind::kNone) || !value_of(kCategory).is(Kind::kNone) ||
+      !value_of(kForwardFrames).is(Kind::kNone)) {
+    SetSparse(records_.events.context, row, ContextOf(value_of, metadata));
+  }
+}
+
+template <class ValueOf>
+uint32_t Decoder::AddEvent(ValueOf value_of) {
+  EventTable& events = records_.events;
+  const auto row = static_cast<uint32_t>(events.size());
+  if (row == events.kind.capacity()) ReserveEvents(row < 4096 ? 8192 : row + size_t{row} / 2);
+  const EventKind kind = KindOfAction(value_of(kAction));
+  const int64_t time_ns = TimeOf(value_of(kTime));
+  const bool out_of_memory = kind == EventKind::kOutOfMemory;
+  const Value addr = out_of_memory ? value_of(kDeviceFree) : value_of(kAddr);
+  events.kind.PushBackReserved(kind);
+  events.addr.PushBackReserved(addr.is(Kind::kNone) ? (out_of_memory ? kUnknownBytes : 0)
+                                                    : UnsignedOr(addr, out_of_memory ? kUnknownBytes : 0));
+  events.size_bytes.PushBackReserved(SizeOf(value_of(kSize)));
+  events.time_ns.PushBackReserved(time_ns);
+  events.stream.PushBackReserved(StreamOf(value_of(kStream)));
+  events.stack.PushBackReserved(StackOf(value_of(kFrames)));
+  has_time_ |= time_ns != kNoTime;
+  AddUnusualColumns(value_of, row);
+  return row;
+}
+
 Decoder::Node Decoder::MakeEvent(Pairs pairs) {
   EventValues values{};
   for (size_t i = 0; i < pairs.size(); i += 2) {
@@ -156,64 +217,25 @@ Decoder::Node Decoder::MakeEvent(Pairs pairs) {
     values[field] = pairs[i + 1];
     if (field == kOtherField) NoteUnknownKey("Trace entries", pairs[i]);
   }
-  return {NodeTag::kEvent, AddEvent(values)};
+  return {NodeTag::kEvent, AddEvent([&](EventField field) { return values[field]; })};
 }
 
 bool Decoder::LearnShape(Pairs pairs) {
-  bool is_event = false;
-  std::vector<EventField> shape;
+  std::array<uint8_t, kEventFieldCount> positions;
+  positions.fill(pickle::kMostShapeKeys);  // where the machine keeps a None for what is absent
   for (size_t i = 0; i + 1 < pairs.size(); i += 2) {
-    shape.push_back(FieldOf(SymbolOf(pairs[i])));
-    if (shape.back() == kOtherField) return false;  // such keys are counted one by one
-    is_event |= shape.back() == kAction;
+    const EventField field = FieldOf(SymbolOf(pairs[i]));
+    if (field == kOtherField) return false;  // such keys are counted one by one
+    positions[field] = static_cast<uint8_t>(i / 2);
   }
-  if (is_event) shape_ = std::move(shape);
-  return is_event;
+  if (positions[kAction] == pickle::kMostShapeKeys) return false;
+  shape_positions_ = positions;
+  return true;
 }
 
-Value Decoder::ShapedDict(std::span<const Value> fields) {
-  EventValues values{};
-  for (size_t i = 0; i < fields.size(); ++i) values[shape_[i]] = fields[i];
-  return {Kind::kDict, static_cast<int64_t>(kDirectEventBit | AddEvent(values))};
-}
-
-uint32_t Decoder::AddEvent(const EventValues& values) {
-  EventTable& events = records_.events;
-  const auto row = static_cast<uint32_t>(events.size());
-  if (row == events.kind.capacity()) ReserveEvents(row < 4096 ? 8192 : row + size_t{row} / 2);
-  const EventKind kind = KindOfAction(values[kAction]);
-  const int64_t time_ns = TimeOf(values[kTime]);
-  const bool out_of_memory = kind == EventKind::kOutOfMemory;
-  const Value addr = out_of_memory ? values[kDeviceFree] : values[kAddr];
-  events.kind.PushBackReserved(kind);
-  events.addr.PushBackReserved(addr.is(Kind::kNone) ? (out_of_memory ? kUnknownBytes : 0)
-                                                    : UnsignedOr(addr, out_of_memory ? kUnknownBytes : 0));
-  events.size_bytes.PushBackReserved(SizeOf(values[kSize]));
-  events.time_ns.PushBackReserved(time_ns);
-  events.stream.PushBackReserved(StreamOf(values[kStream]));
-  events.stack.PushBackReserved(StackOf(values[kFrames]));
-  has_time_ |= time_ns != kNoTime;
-  AddUnusualColumns(values, row);
-  return row;
-}
-
-// Columns that most files do not have begin with the first event that needs them.
-void Decoder::AddUnusualColumns(const EventValues& values, uint32_t row) {
-  if (!values[kPool].is(Kind::kNone)) {
-    if (values[kPool] != last_pool_value_) {
-      last_pool_value_ = values[kPool];
-      last_pool_ = builder_.InternPool(PoolOf(values[kPool]));
-    }
-    SetSparse(records_.events.pool, row, last_pool_);
-  }
-  const bool compiled =
-      !values[kCompileContext].is(Kind::kNone) && SymbolOf(values[kCompileContext]) != Symbol::kNotAvailable;
-  const bool labelled = !values[kUserMetadata].is(Kind::kNone) && !IsEmptyText(values[kUserMetadata]);
-  const Value metadata = labelled ? values[kUserMetadata] : values[kInternalMetadata];
-  if (compiled || !metadata.is(Kind::kNone) || !values[kCategory].is(Kind::kNone) ||
-      !values[kForwardFrames].is(Kind::kNone)) {
-    SetSparse(records_.events.context, row, ContextOf(values, metadata));
-  }
+Value Decoder::ShapedDict(const Value* values) {
+  const uint32_t row = AddEvent([&](EventField field) { return values[shape_positions_[field]]; });
+  return {Kind::kDict, static_cast<int64_t>(kDirectEventBit | row)};
 }
 
 // All columns grow together, so that one test in AddEvent() serves them all.
@@ -230,25 +252,6 @@ void Decoder::ReserveEvents(size_t capacity) {
 void Decoder::SetSparse(Column<uint32_t>& column, uint32_t row, uint32_t value) {
   column.Resize(row, kNone);
   column.PushBack(value);
-}
-
-uint32_t Decoder::ContextOf(const EventValues& values, Value metadata) {
-  // Runs of events have the same labels: compare before hashing.
-  const Value compile_context = values[kCompileContext];
-  const bool simple = values[kCategory].is(Kind::kNone) && values[kForwardFrames].is(Kind::kNone);
-  if (simple && last_context_ != kNone && compile_context == last_compile_context_ && metadata == last_user_metadata_)
-    return last_context_;
-  const auto text = [&](Value value) {
-    return value.is(Kind::kText) && SymbolOf(value) != Symbol::kNotAvailable ? TextId(value) : StringId{0};
-  };
-  const uint32_t context = builder_.InternContext(
-      {text(compile_context), text(metadata), text(values[kCategory]), StackOfTexts(values[kForwardFrames])});
-  if (simple) {
-    last_context_ = context;
-    last_compile_context_ = compile_context;
-    last_user_metadata_ = metadata;
-  }
-  return context;
 }
 
 int64_t Decoder::TimeOf(Value value) {

@@ -6,9 +6,13 @@
 #include "base/flat_map.h"
 #include "base/sort_rows.h"
 #include "readers/xla/event_order.h"
+#include "readers/xla/sizeless_order.h"
 
 namespace memstrata::xla {
 namespace {
+
+// So many beginnings are tried for the first events of a heap.
+constexpr size_t kMostStarts = 16;
 
 class Sequence {
  public:
@@ -32,12 +36,36 @@ class Sequence {
   bool IsAllocation(uint32_t row) const { return events_.is_allocation[row] != 0; }
   bool LacksSize(uint32_t row) const { return !IsAllocation(row) && events_.size_bytes[row] == 0; }
 
-  uint64_t BlockSize(const FlatMap<uint64_t, uint64_t>& sizes, uint64_t addr) const {
+  static uint64_t BlockSize(const FlatMap<uint64_t, uint64_t>& sizes, uint64_t addr) {
     const auto found = sizes.find(addr);
     return found == sizes.end() ? 0 : found->second;
   }
 
   void OrderEqualTimes(std::span<uint32_t> group) {
+    std::vector<uint32_t> order;
+    if (needs_sizes_) order = OrderBySearch(group);
+    if (order.empty()) order = OrderByPath(group);
+    const std::vector<uint32_t> recorded(group.begin(), group.end());
+    for (size_t i = 0; i < group.size(); ++i) group[i] = recorded[order[i]];
+  }
+
+  std::vector<uint32_t> OrderBySearch(std::span<const uint32_t> group) const {
+    std::vector<TiedEvent> tied;
+    tied.reserve(group.size());
+    for (const uint32_t row : group) {
+      tied.push_back({IsAllocation(row), events_.addr[row], events_.size_bytes[row], events_.details.heap_bytes[row]});
+    }
+    const auto live_size = [&](uint64_t addr) { return BlockSize(live_sizes_, addr); };
+    if (seen_any_) return OrderWithoutSizes(tied, heap_bytes_, live_size);
+    // The first events of all: one of the allocations says where the heap began.
+    std::vector<uint32_t> order;
+    for (size_t i = 0; order.empty() && i < tied.size() && i < kMostStarts; ++i) {
+      if (tied[i].is_allocation) order = OrderWithoutSizes(tied, tied[i].after_bytes - tied[i].size_bytes, live_size);
+    }
+    return order;
+  }
+
+  std::vector<uint32_t> OrderByPath(std::span<const uint32_t> group) const {
     FlatMap<uint64_t, uint64_t> sizes_in_group;  // a block may be allocated and freed at the same time
     for (const uint32_t row : group) {
       if (needs_sizes_ && IsAllocation(row)) sizes_in_group[events_.addr[row]] = events_.size_bytes[row];
@@ -53,9 +81,7 @@ class Sequence {
       }
       changes.push_back({IsAllocation(row) ? after - size : after + size, after});
     }
-    const std::vector<uint32_t> order = OrderOfEqualTimes(changes, seen_any_, heap_bytes_);
-    const std::vector<uint32_t> recorded(group.begin(), group.end());
-    for (size_t i = 0; i < group.size(); ++i) group[i] = recorded[order[i]];
+    return OrderOfEqualTimes(changes, seen_any_, heap_bytes_);
   }
 
   void Visit(uint32_t row) {

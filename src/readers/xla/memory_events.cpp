@@ -9,6 +9,8 @@
 namespace memstrata::xla {
 namespace {
 
+// No allocator reports an exabyte; sums of three such values still fit.
+constexpr int64_t kLargestSizeBytes = int64_t{1} << 60;
 constexpr uint64_t kLongestTextBytes = uint64_t{1} << 20;
 // Times beyond this are damage, and would overflow picoseconds later.
 constexpr int64_t kLongestTimePs = int64_t{50} * 24 * 3600 * 1'000'000'000'000;  // 50 days
@@ -176,7 +178,7 @@ bool MemoryEventDecoder::ReadEvent(std::string_view bytes, Event& event) {
   if (kind == 0) return false;
   event.is_allocation = kind == 1;
   while (walk.Next()) {
-    if (walk.field() == 4 && walk.is_message()) {
+    if (walk.field() == 4 && walk.is_message()) [[likely]] {
       if (walk.cut_off()) break;
       ReadField(ReadStat(walk.payload()), event);
     } else if (walk.field() == 2 && walk.type() == WireType::varint) {
@@ -200,7 +202,7 @@ void MemoryEventDecoder::ReadField(const Stat& stat, Event& event) {
   };
   const auto size = [&](uint16_t blind_bit) {
     const int64_t value = number(blind_bit);
-    if (value < 0) event.is_possible = false;
+    if (value < 0 || value > kLargestSizeBytes) event.is_possible = false;
     return static_cast<uint64_t>(value);
   };
   switch (field) {
@@ -320,7 +322,12 @@ StringId MemoryEventDecoder::ReadDataType(const Stat& stat, Event& event) {
   }
   const Number read = ReadNumber(stat, {});
   if (!read.is_plain) event.blind |= kBlindDataType;
-  return strings_.Intern(DataTypeName(read.value));
+  if (read.value < 0 || static_cast<size_t>(read.value) >= data_types_.size()) {
+    return strings_.Intern(DataTypeName(read.value));
+  }
+  StringId& known = data_types_[static_cast<size_t>(read.value)];
+  if (!known.has_value()) known = strings_.Intern(DataTypeName(read.value));
+  return known;
 }
 
 StringId MemoryEventDecoder::Reference(uint64_t id) {
@@ -364,7 +371,7 @@ void MemoryEventDecoder::Append(const Event& event, int64_t time_ps, uint32_t li
   details.fragmentation.PushBack(event.fragmentation);
   details.op.PushBack(event.op);
   details.region.PushBack(event.region);
-  details.data_type.PushBack(event.data_type.has_value() ? event.data_type : StringId{strings_.Intern("INVALID")});
+  details.data_type.PushBack(event.data_type.has_value() ? event.data_type : no_data_type_);
   details.shape.PushBack(event.shape);
   details.step.PushBack(event.step);
   if (steps_ != nullptr && steps_->differ) details.xprof_step.PushBack(event.xprof_step);

@@ -5,6 +5,7 @@
 // A value is taken in whatever encoding the file has it; where XProf would see 0 or an empty text instead, the event
 // carries a bit (XProfBlind), so that XProf's own output can be printed later.
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -50,7 +51,7 @@ class MemoryEventDecoder {
  public:
   /// `whole` is the file, for offsets; it, `strings` and `into` must outlive the decoder.
   MemoryEventDecoder(std::string_view whole, StringPool& strings, DecodedEvents& into)
-      : whole_(whole), strings_(strings), into_(into) {}
+      : whole_(whole), strings_(strings), into_(into), no_data_type_(strings.Intern("INVALID")) {}
 
   /// Takes the names of the plane whose lines come next. False when it declares no memory events, so that its lines
   /// need not be decoded.
@@ -82,6 +83,8 @@ class MemoryEventDecoder {
   StringPool& strings_;
   DecodedEvents& into_;
   DecodeCounts counts_;
+  StringId no_data_type_;
+  std::array<StringId, 128> data_types_{};  // names by number, as far as they came up
   const StepGroups* steps_ = nullptr;
   const Plane* plane_ = nullptr;
   std::vector<Field> stat_fields_;       // by index in plane_->stat_names

@@ -27,7 +27,7 @@ class SummaryText {
 
   std::string Write() {
     for (const Source& source : store_.sources) WriteSource(source);
-    if (answer_.heaps.empty() && store_.programs.empty() && store_.missing.empty())
+    if (answer_.heaps.empty() && store_.programs.empty() && store_.xplane.sources.empty())
       out_ += "\nNo device memory was in use when this file was written.\n";
     WriteHosts();
     for (const HeapSummary& heap : answer_.heaps) WriteHeap(heap);

@@ -215,6 +215,7 @@ export interface ExplainHeap {
 
 export interface Finding {
   id: string;
+  heap?: string | null;
   severity: "info" | "warning" | "error";
   text: string;
   bytes: number | null;
@@ -224,11 +225,11 @@ export interface Finding {
 }
 
 export interface FindingEvidence {
-  heap?: number | string;
-  seq?: number;
-  begin_seq?: number;
-  end_seq?: number;
-  allocation?: number;
+  heap?: number | string | null;
+  seq?: number | null;
+  begin_seq?: number | null;
+  end_seq?: number | null;
+  allocation?: number | null;
 }
 
 export interface Explain {

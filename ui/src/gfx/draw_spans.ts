@@ -6,6 +6,7 @@ import { type PlotFrame, xAt } from "./plot_frame.ts";
 import type { Renderer } from "./renderer.ts";
 
 export const spanRowHeight = 16;
+const narrowPhase = 24;
 export const spanRowsHeight = 2 * spanRowHeight + 2;
 
 const shortNames: Record<string, string[]> = {
@@ -56,14 +57,38 @@ export function drawSpanRows(renderer: Renderer, frame: PlotFrame, rows: SpanRow
     if (nameWidth + renderer.measure(peak, {}) + 24 < box.width)
       renderer.text(peak, box.x + box.width - 6, middle, { fill: theme.ink2, align: "right" });
   }
-  const phaseTop = top + spanRowHeight + 2;
+  drawPhases(renderer, frame, rows, top + spanRowHeight + 2, theme);
+}
+
+/** Neighbouring phases that are too narrow for a name share one, as when calls are recomputed within the backward. */
+function drawPhases(renderer: Renderer, frame: PlotFrame, rows: SpanRows, top: number, theme: Theme): void {
+  const middle = top + spanRowHeight / 2 + 0.5;
+  let unnamed: { left: number; right: number; widths: Map<string, number> } | null = null;
+  const nameTogether = () => {
+    const all = unnamed ? unnamed.right - unnamed.left : 0;
+    // What takes next to nothing of the place gives no name to it.
+    const names = unnamed ? [...unnamed.widths].filter(([, width]) => width > 0.1 * all).map(([name]) => name) : [];
+    const text = names.join(" and ");
+    if (unnamed && names.length <= 2 && renderer.measure(text, {}) + 12 <= all)
+      renderer.text(text, unnamed.left + 6, middle, { fill: theme.ink2, halo: theme.phase2 });
+    unnamed = null;
+  };
   for (const phase of rows.phases) {
     const box = visibleBox(frame, rows, phase.begin_seq, phase.end_seq);
     if (!box) continue;
-    renderer.rect(box.x, phaseTop, box.width - (box.width > 2 ? 1 : 0), spanRowHeight, theme[phaseTone(phase.name)]);
+    const isNarrow = box.width < narrowPhase;
+    renderer.rect(box.x, top, box.width - (isNarrow ? 0 : 1), spanRowHeight, theme[phaseTone(phase.name)]);
     const name = fittingName(renderer, phase.name, box.width - 8);
-    if (name) renderer.text(name, box.x + 4, phaseTop + spanRowHeight / 2 + 0.5, { fill: theme.ink2 });
+    if (name || !isNarrow) {
+      nameTogether();
+      if (name) renderer.text(name, box.x + 4, middle, { fill: theme.ink2 });
+      continue;
+    }
+    unnamed ??= { left: box.x, right: box.x, widths: new Map() };
+    unnamed.right = box.x + box.width;
+    unnamed.widths.set(phase.name, (unnamed.widths.get(phase.name) ?? 0) + box.width);
   }
+  nameTogether();
 }
 
 /** Dotted lines only while they are far enough apart to be read as lines. */

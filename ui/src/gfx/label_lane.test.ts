@@ -45,7 +45,7 @@ describe("placeLabels", () => {
       state = (state * 1103515245 + 12345) & 0x7fffffff;
       return state % limit;
     };
-    for (let round = 0; round < 200; round += 1) {
+    for (let round = 0; round < 100; round += 1) {
       const labels = Array.from({ length: 2 + random(18) }, () => label(random(1000), 30 + random(200), random(100)));
       const { placed, dropped } = placeLabels(labels, 3, 0, 1000);
       expect(placed.length + dropped).toBe(labels.length);

@@ -11,7 +11,9 @@ const gap = 12;
 const textIndent = 6;
 const leaderGap = 5;
 /** A leader that stands further from its ring than this points at something else. */
-const maxShift = 14;
+const maxShift = 16;
+/** The search for places gives up then; labels are re-placed for every frame. */
+const maxTries = 300;
 
 export interface Label {
   x: number;
@@ -47,35 +49,40 @@ function isApart(a: PlacedLabel, b: PlacedLabel): boolean {
   return upper.leaderX < lowerFrom - 2 || upper.leaderX > lowerTo + gap;
 }
 
-/** A place for each label, from left to right, or null when one has none. */
-function assignPlaces(labels: readonly Label[], rows: number, left: number, right: number): PlacedLabel[] | null {
-  const placed: PlacedLabel[] = [];
+/** Leaders of labels that are sorted by x; null when too many point at one place. */
+function leaders(labels: readonly Label[]): number[] | null {
+  const places: number[] = [];
   for (const label of labels) {
-    const leaderX = Math.max(label.x, (placed.at(-1)?.leaderX ?? Number.NEGATIVE_INFINITY) + leaderGap);
-    const place = leaderX - label.x > maxShift ? null : freePlace(label, leaderX, placed, rows, left, right);
-    if (!place) return null;
-    placed.push(place);
+    const leaderX = Math.max(label.x, (places.at(-1) ?? Number.NEGATIVE_INFINITY) + leaderGap);
+    if (leaderX - label.x > maxShift) return null;
+    places.push(leaderX);
   }
-  return placed;
+  return places;
 }
 
-function freePlace(
-  label: Label,
-  leaderX: number,
-  placed: readonly PlacedLabel[],
-  rows: number,
-  left: number,
-  right: number,
-): PlacedLabel | null {
-  for (const side of ["right", "left"] as const) {
-    const [from, to] = extent({ ...label, leaderX, row: 0, side });
-    if (from < left || to > right) continue;
-    for (let row = 0; row < rows; row += 1) {
-      const place: PlacedLabel = { ...label, leaderX, row, side };
-      if (placed.every((other) => isApart(other, place))) return place;
+/** A place for each label, found by trying rows and sides from left to right and going back; null when none was found. */
+function assignPlaces(labels: readonly Label[], rows: number, left: number, right: number): PlacedLabel[] | null {
+  const leaderX = leaders(labels);
+  if (!leaderX) return null;
+  const placed: PlacedLabel[] = [];
+  let tries = 0;
+  const placeFrom = (index: number): boolean => {
+    if (index === labels.length) return true;
+    for (const side of ["right", "left"] as const) {
+      for (let row = 0; row < rows; row += 1) {
+        const place: PlacedLabel = { ...labels[index]!, leaderX: leaderX[index]!, row, side };
+        const [from, to] = extent(place);
+        tries += 1;
+        if (tries > maxTries) return false;
+        if (from < left || to > right || !placed.every((other) => isApart(other, place))) continue;
+        placed.push(place);
+        if (placeFrom(index + 1)) return true;
+        placed.pop();
+      }
     }
-  }
-  return null;
+    return false;
+  };
+  return placeFrom(0) ? placed : null;
 }
 
 /** Keeps labels by falling priority as long as all that are kept have a place. */

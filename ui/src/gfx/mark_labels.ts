@@ -3,7 +3,7 @@ import { markHeading } from "../base/marks.ts";
 import { cutEnd } from "../base/text.ts";
 import type { ExplainHeap, Mark } from "../data/types.ts";
 
-const detailLength = 44;
+const detailLength = 36;
 
 /** Shapes that are named elsewhere: inside their band, or in sentences. */
 const unlabelled = new Set(["constant_band", "flat"]);

@@ -1,5 +1,5 @@
 /** The whole picture of a timeline, from its parts; the same for the screen, PNG and SVG. */
-import type { Theme } from "../base/palette.ts";
+import { categoryLabel, type Theme } from "../base/palette.ts";
 import { plural } from "../base/text.ts";
 import { formatBytes } from "../base/units.ts";
 import type { Axis } from "../data/tile_request.ts";
@@ -127,9 +127,10 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFram
   drawStepLines(renderer, frame, rows, theme);
   const wanted = scene.peakSeq !== null && scene.lens && curve && scene.axis === "seq" && isSpike(scene.lens);
   const lens = wanted ? lensPlace(curve, frame, scene.peakSeq!) : null;
-  if (lens && scene.lens) drawLens(renderer, scene.lens, lens, frame, scene.peakSeq!, { ...style, pinnedRow: null });
   if (hasLane(scene, renderer.height)) drawLabelLane(renderer, scene, frame, rows);
   else if (!lens) drawPeak(renderer, scene, frame, rows);
+  // After the labels: their leaders pass behind the lens.
+  if (lens && scene.lens) drawLens(renderer, scene.lens, lens, frame, scene.peakSeq!, { ...style, pinnedRow: null });
   drawByteAxis(renderer, frame, theme);
   drawHorizontalAxis(renderer, frame, scene.axis, theme);
   if (scene.showGauge && scene.capacityBytes !== null) drawGaugeOf(renderer, scene, frame);
@@ -157,7 +158,7 @@ function drawLabelLane(renderer: Renderer, scene: TimelineScene, frame: PlotFram
     const peak = curve.liveMax[curve.columns.columnOfSeq(scene.peakSeq)]!;
     const next = scene.explain?.next_peak[0];
     const detail = next
-      ? `without ${next.remove}: ${formatBytes(next.new_peak_bytes)}`
+      ? `without ${categoryLabel(next.remove)}: ${formatBytes(next.new_peak_bytes)}`
       : "highest live memory of the run";
     add(scene.peakSeq, `Peak ${formatBytes(peak)}`, detail, 10, -1);
   }

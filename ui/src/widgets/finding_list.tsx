@@ -21,7 +21,7 @@ export function splitSentence(text: string): { title: string; rest: string } {
 }
 
 function heapOf(app: AppState, finding: Finding): number | null {
-  const heap = finding.evidence?.heap;
+  const heap = finding.evidence?.heap ?? finding.heap;
   if (typeof heap === "number") return heap;
   return app.session.value.heaps.find((one) => one.id === heap)?.index ?? null;
 }
@@ -31,17 +31,21 @@ function show(app: AppState, finding: Finding): void {
   if (!evidence) return;
   const heap = heapOf(app, finding);
   if (heap !== null && heap !== app.heapIndex.peek()) app.selectHeap(heap);
-  if (evidence.begin_seq !== undefined && evidence.end_seq !== undefined)
-    app.showRange({ begin: evidence.begin_seq, end: evidence.end_seq });
-  const seq = evidence.seq ?? evidence.begin_seq;
-  if (seq !== undefined) app.setCursor(seq);
-  if (evidence.allocation !== undefined) app.pinnedRow.value = evidence.allocation;
+  const begin = evidence.begin_seq ?? null;
+  const end = evidence.end_seq ?? null;
+  if (begin !== null && end !== null) app.showRange({ begin, end });
+  const seq = evidence.seq ?? begin;
+  if (seq !== null) app.setCursor(seq);
+  const allocation = evidence.allocation ?? null;
+  if (allocation !== null) app.pinnedRow.value = allocation;
   app.view.value = "timeline";
 }
 
 function hasPlace(finding: Finding): boolean {
   const evidence = finding.evidence;
-  return evidence?.seq !== undefined || evidence?.begin_seq !== undefined || evidence?.allocation !== undefined;
+  return [evidence?.seq, evidence?.begin_seq, evidence?.allocation].some(
+    (place) => place !== null && place !== undefined,
+  );
 }
 
 export function FindingList({ limit }: { limit?: number }) {

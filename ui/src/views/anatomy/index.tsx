@@ -132,24 +132,32 @@ function StopItem({ stop, mark, isHidden, onEdit, onToggle }: StopItemProps) {
   );
 }
 
-/** The timeline of the step with numbered stops in place of the label lane. */
+const circleRadius = 9;
+
+/** The timeline of the step with numbered circles on top of the plot and a leader from each to its place. */
 function drawStops(renderer: Renderer, scene: TimelineScene, stops: readonly Stop[]): void {
   const frame = drawTimeline(renderer, scene);
-  if (!scene.curve) return;
-  let lastX = Number.NEGATIVE_INFINITY;
-  let level = 0;
-  for (const stop of stops) {
-    const x = xAt(frame, stop.seq);
-    if (x < frame.left || x > frame.left + frame.width) continue;
-    const column = scene.curve.columns.columnOfSeq(stop.seq);
-    const y = yAt(frame, scene.curve.liveMax[column]!);
-    level = x - lastX < 22 ? level + 1 : 0;
-    lastX = x;
-    const top = Math.max(frame.top + 12, y - 26 - 20 * level);
-    renderer.line([x, top + 9, x, y], { stroke: scene.theme.ink, width: 1 });
-    renderer.circle(x, y, 2.8, scene.theme.surface, { stroke: scene.theme.ink, width: 1 });
-    renderer.circle(x, top, 9, scene.theme.surface, { stroke: scene.theme.ink, width: 1.2 });
-    renderer.text(String(stop.number), x, top, { fill: scene.theme.ink, bold: true, align: "center" });
+  const { curve, theme } = scene;
+  if (!curve) return;
+  const visible = stops
+    .map((stop) => ({ stop, x: xAt(frame, stop.seq) }))
+    .filter(({ x }) => x >= frame.left && x <= frame.left + frame.width)
+    .sort((a, b) => a.x - b.x);
+  const lastXOfLevel: number[] = [];
+  const circles = visible.map(({ stop, x }) => {
+    const free = lastXOfLevel.findIndex((lastX) => x - lastX > 2 * circleRadius + 3);
+    const level = free < 0 ? lastXOfLevel.length : free;
+    lastXOfLevel[level] = x;
+    return { stop, x, y: frame.top + circleRadius + 2 + level * (2 * circleRadius + 3) };
+  });
+  for (const { stop, x, y } of circles) {
+    const ringY = yAt(frame, curve.liveMax[curve.columns.columnOfSeq(stop.seq)]!);
+    renderer.line([x, y, x, ringY], { stroke: theme.ink, width: 1, alpha: 0.7 });
+    renderer.circle(x, ringY, 2.8, theme.surface, { stroke: theme.ink, width: 1 });
+  }
+  for (const { stop, x, y } of circles) {
+    renderer.circle(x, y, circleRadius, theme.surface, { stroke: theme.ink, width: 1.2 });
+    renderer.text(String(stop.number), x, y, { fill: theme.ink, bold: true, align: "center" });
   }
 }
 

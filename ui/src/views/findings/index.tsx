@@ -1,4 +1,5 @@
 /** Findings: every finding in sentences, in the order to act, with a jump to its place. */
+import { categoryLabel } from "../../base/palette.ts";
 import { formatByteChange, formatBytes, formatCount } from "../../base/units.ts";
 import type { ExplainHeap } from "../../data/types.ts";
 import { useApp } from "../../state/context.ts";
@@ -9,7 +10,7 @@ import type { View } from "../view.ts";
 type Row = ExplainHeap["next_peak"][number];
 
 const columns: Column<Row>[] = [
-  { id: "remove", title: "without", value: (row) => row.remove },
+  { id: "remove", title: "without", value: (row) => categoryLabel(row.remove) },
   {
     id: "new_peak_bytes",
     title: "new peak",
