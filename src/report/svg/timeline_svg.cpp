@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json_writer.h"
 #include "base/units.h"
 #include "index/stack_layout.h"
 
