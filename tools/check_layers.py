@@ -23,8 +23,9 @@ ALLOWED = {
     "plan": {"base", "io", "plan"},
     "analysis": {"base", "model", "index", "sim", "plan", "analysis"},
     "query": {"base", "model", "index", "sim", "plan", "analysis", "query"},
-    "report": {"base", "model", "index", "plan", "analysis", "query", "report"},
-    "serve": {"base", "model", "index", "analysis", "query", "serve"},
+    "page": {"base", "page"},
+    "report": {"base", "model", "index", "plan", "analysis", "query", "page", "report"},
+    "serve": {"base", "model", "index", "analysis", "query", "page", "serve"},
     "cli": None,  # may include everything
 }
 

@@ -11,8 +11,9 @@ from .stage import BUILD, Counts, Log, Stage, StageError
 
 STAGES = (
     Stage("sources", "form, layers, ratchet, scripts", checks.sources),
-    Stage("page", "types, form, unit tests, build and browser tests of the web page", page.page),
+    Stage("page", "types, form, unit tests and build of the web page", page.page),
     Stage("release", "GCC release build and its tests", native.release),
+    Stage("browser", "the page of the built program in a real browser", page.browser),
     Stage("python", "the program against the independent oracle", native.python_tests),
     Stage("documents", "links and every command shown", documents.documents),
     Stage("instructions", "instructions of a summary against the recorded number", native.instructions),
