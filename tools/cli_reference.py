@@ -10,7 +10,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from .doc_commands import REPOSITORY, blocks_of
+from .doc_commands import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "reference" / "cli.md"
 HEAD = """# Command line
@@ -39,13 +39,13 @@ def render(binary: Path) -> str:
 
 
 def problems(binary: Path) -> list[str]:
-    """The page must be what the program says, and README.md must show each verb in a command that the tests run."""
+    """The page must be what the program says, and README.md must show each verb in a command."""
     found = []
     if not PAGE.is_file() or PAGE.read_text() != render(binary):
         found.append(f"{PAGE.relative_to(REPOSITORY)} is not what the program says; run python3 -m tools.cli_reference")
-    commands = "\n".join(line for block in blocks_of(REPOSITORY / "README.md") for line in block.lines)
+    shown = (REPOSITORY / "README.md").read_text()
     for verb in verbs(help_text(binary)):
-        if f"memstrata {verb}" not in commands:
+        if f"memstrata {verb} " not in shown and f"$ memstrata {verb}\n" not in shown:
             found.append(f"README.md shows no command with `memstrata {verb}`")
     return found
 
