@@ -114,7 +114,7 @@ def canon_module() -> ModuleType:
 
 
 def profile_references() -> list[tuple[Path, Path]]:
-    """(profile, XProf's output); files whose events have equal times are left out, for XProf orders them arbitrarily."""
+    """(profile, XProf's output); files whose events have equal times are left out: XProf orders them arbitrarily."""
     found = []
     for reference in sorted(GOLDEN.rglob("*.memory_profile.json")):
         name = reference.name.replace(".memory_profile.json", ".xplane.pb")
