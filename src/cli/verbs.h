@@ -7,6 +7,7 @@ namespace memstrata::cli {
 
 extern const Subcommand kConvert;
 extern const Subcommand kDoctor;
+extern const Subcommand kExplain;
 extern const Subcommand kPlan;
 extern const Subcommand kSummary;
 
