@@ -1,6 +1,6 @@
 #pragma once
-// An analysis pass: one question about a heap, answered in findings. Passes are listed in analysis/registry.cpp; text, JSON
-// and the page show whatever they return, so that a new pass is visible everywhere at once.
+// An analysis pass: one question about a heap, answered in findings. Passes are listed in analysis/registry.cpp; text,
+// JSON and the page show whatever they return, so that a new pass is visible everywhere at once.
 
 #include <optional>
 #include <span>
@@ -31,9 +31,9 @@ struct Evidence {
 };
 
 struct Finding {
-  std::string id;      // stable, snake_case
+  std::string id;  // stable, snake_case
   FindingSeverity severity = FindingSeverity::kInfo;
-  std::string text;    // one sentence with its number
+  std::string text;               // one sentence with its number
   std::optional<uint64_t> bytes;  // at stake
   Confidence confidence = Confidence::kComputed;
   std::string remedy;  // empty = none

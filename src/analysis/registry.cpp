@@ -15,7 +15,8 @@ std::vector<Finding> RunPasses(const HeapAnalysis& analysis) {
   for (const PassInfo& pass : AllPasses()) {
     for (Finding& finding : pass.run(analysis)) findings.push_back(std::move(finding));
   }
-  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
   return findings;
 }
 

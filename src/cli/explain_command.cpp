@@ -9,7 +9,8 @@ namespace {
 
 Status Explain(const Arguments& arguments, Console& console) {
   MEMSTRATA_ASSIGN_OR_RETURN(const Store store, OpenFiles(arguments, console));
-  MEMSTRATA_ASSIGN_OR_RETURN(const ExplainAnswer answer, memstrata::Explain(store, {.heap = arguments.Get("--heap").value_or("")}));
+  MEMSTRATA_ASSIGN_OR_RETURN(const ExplainAnswer answer,
+                             memstrata::Explain(store, {.heap = arguments.Get("--heap").value_or("")}));
   if (arguments.Has("--json")) return WriteExplainJson(answer, console.out());
   return WriteExplainText(answer, {console.use_color(), console.width()}, console.out());
 }
@@ -30,8 +31,10 @@ constexpr std::string_view kExamples[] = {
 const Subcommand kExplain = {
     .name = "explain",
     .summary = "What each part of the memory timeline is, what made the peak, and whether memory grows",
-    .description = "Finds the steps and phases of the program, what each block is for, what makes the peak and what would make it next,\n"
-                   "and whether memory grows from step to step and who holds it. Needs no annotations by the user.",
+    .description =
+        "Finds the steps and phases of the program, what each block is for, what makes the peak and what would make it "
+        "next,\n"
+        "and whether memory grows from step to step and who holds it. Needs no annotations by the user.",
     .positional = kFilesPositional,
     .flags = kFlags,
     .examples = kExamples,

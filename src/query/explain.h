@@ -46,7 +46,8 @@ struct ExplainAnswer {
   std::vector<HeapExplained> heaps;
 };
 
-/// Share of events whose phase is right on labelled recordings, by what it was recognised by (docs/explanation/phases.md).
+/// Share of events whose phase is right on labelled recordings, by what it was recognised by
+/// (docs/explanation/phases.md).
 double PhaseConfidence(PhaseBasis basis);
 
 /// errors: kInvalidArgument (no such heap; the message lists them)

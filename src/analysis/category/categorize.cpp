@@ -11,32 +11,44 @@ enum class Group : uint8_t { kLoad, kInput, kForward, kBackward, kOptimizer, kZe
 
 Group GroupOf(Phase phase) {
   switch (phase) {
-    case Phase::kLoad: return Group::kLoad;
-    case Phase::kInput: return Group::kInput;
+    case Phase::kLoad:
+      return Group::kLoad;
+    case Phase::kInput:
+      return Group::kInput;
     case Phase::kForward:
     case Phase::kLoss:
     case Phase::kEval:
     case Phase::kPrefill:
-    case Phase::kDecode: return Group::kForward;
+    case Phase::kDecode:
+      return Group::kForward;
     case Phase::kBackward:
-    case Phase::kRecompute: return Group::kBackward;
+    case Phase::kRecompute:
+      return Group::kBackward;
     case Phase::kClip:
-    case Phase::kOptimizer: return Group::kOptimizer;
-    case Phase::kZeroGrad: return Group::kZeroGrad;
-    case Phase::kOther: break;
+    case Phase::kOptimizer:
+      return Group::kOptimizer;
+    case Phase::kZeroGrad:
+      return Group::kZeroGrad;
+    case Phase::kOther:
+      break;
   }
   return Group::kOther;
 }
 
-// cuBLAS keeps one workspace a handle and stream: the default sizes of PyTorch for compute capability 9 and for older cards,
-// and the one of cuBLASLt.
+// cuBLAS keeps one workspace a handle and stream: the default sizes of PyTorch for compute capability 9 and for older
+// cards, and the one of cuBLASLt.
 constexpr uint64_t kWorkspaceBytes[] = {33'554'432, 8'519'680};
 constexpr uint64_t kLtWorkspaceBytes = 1'048'576;
 
 class Categorizer {
  public:
   Categorizer(const Store& store, const Heap& heap, const Timeline& timeline)
-      : table_(store.allocations), store_(store), heap_(heap), timeline_(timeline), by_stack_(CategoriesByStack(store)), categories_(heap.allocations.size(), Category::kUnknown) {}
+      : table_(store.allocations),
+        store_(store),
+        heap_(heap),
+        timeline_(timeline),
+        by_stack_(CategoriesByStack(store)),
+        categories_(heap.allocations.size(), Category::kUnknown) {}
 
   std::vector<Category> Run() {
     FindGroupEnds();
@@ -71,14 +83,16 @@ class Categorizer {
     is_autocast_exit_.resize(stacks.size(), false);
     for (uint32_t node = 1; node < stacks.size(); ++node) {
       const uint32_t frame = stacks.frame[node].value;
-      is_autocast_exit_[node] = store_.String(frames.function[frame]) == "__exit__" && store_.String(frames.file[frame]).ends_with("amp/autocast_mode.py");
+      is_autocast_exit_[node] = store_.String(frames.function[frame]) == "__exit__" &&
+                                store_.String(frames.file[frame]).ends_with("amp/autocast_mode.py");
     }
   }
 
   bool IsWorkspace(uint32_t row) const {
     if (by_stack_[table_.stack[row].value] == Category::kWorkspace) return true;
     const uint64_t size = table_.size_bytes[row];
-    return std::find(std::begin(kWorkspaceBytes), std::end(kWorkspaceBytes), size) != std::end(kWorkspaceBytes) && table_.free_requested_seq[row] == kNone;
+    return std::find(std::begin(kWorkspaceBytes), std::end(kWorkspaceBytes), size) != std::end(kWorkspaceBytes) &&
+           table_.free_requested_seq[row] == kNone;
   }
 
   Category ByLife(uint32_t row) const {
@@ -90,17 +104,22 @@ class Categorizer {
     if (IsWorkspace(row)) return Category::kWorkspace;
     if (named == Category::kCommunication || named == Category::kKvCache) return named;
     switch (GroupOf(phase)) {
-      case Group::kLoad: return outlives_group ? Category::kParameter : Category::kTemporary;
-      case Group::kInput: return Category::kInput;
+      case Group::kLoad:
+        return outlives_group ? Category::kParameter : Category::kTemporary;
+      case Group::kInput:
+        return Category::kInput;
       case Group::kForward:
         if (is_autocast_exit_[table_.free_stack[row].value]) return Category::kAutocastCopy;
         return outlives_group && phase != Phase::kEval ? Category::kActivation : Category::kTemporary;
       case Group::kBackward:
         if (outlives_group) return Category::kGradient;
         return phase == Phase::kRecompute && end >= phase_end_[begin] ? Category::kActivation : Category::kTemporary;
-      case Group::kOptimizer: return outlives_group ? Category::kOptimizerState : Category::kTemporary;
-      case Group::kZeroGrad: return Category::kTemporary;
-      case Group::kOther: break;
+      case Group::kOptimizer:
+        return outlives_group ? Category::kOptimizerState : Category::kTemporary;
+      case Group::kZeroGrad:
+        return Category::kTemporary;
+      case Group::kOther:
+        break;
     }
     return outlives_group ? Category::kUnknown : Category::kTemporary;
   }
@@ -140,10 +159,13 @@ class Categorizer {
       } else {
         const Group group = GroupOf(PhaseAt(end));
         const bool is_gradient = group == Group::kZeroGrad || group == Group::kOptimizer;
-        Of(row) = is_gradient ? Category::kGradient : group == Group::kBackward ? Category::kActivation : Category::kInput;
+        Of(row) = is_gradient                 ? Category::kGradient
+                  : group == Group::kBackward ? Category::kActivation
+                                              : Category::kInput;
       }
     }
-    const bool makes_states = std::find(categories_.begin(), categories_.end(), Category::kOptimizerState) != categories_.end();
+    const bool makes_states =
+        std::find(categories_.begin(), categories_.end(), Category::kOptimizerState) != categories_.end();
     const FlatMap<uint64_t, uint32_t> parameters = CountGradients();
     std::sort(lasting.begin(), lasting.end(), [&](uint32_t a, uint32_t b) { return table_.addr[a] < table_.addr[b]; });
     FlatMap<uint64_t, uint32_t> seen;
@@ -167,6 +189,8 @@ class Categorizer {
 
 }  // namespace
 
-std::vector<Category> Categorize(const Store& store, const Heap& heap, const Timeline& timeline) { return Categorizer(store, heap, timeline).Run(); }
+std::vector<Category> Categorize(const Store& store, const Heap& heap, const Timeline& timeline) {
+  return Categorizer(store, heap, timeline).Run();
+}
 
 }  // namespace memstrata

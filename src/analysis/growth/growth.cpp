@@ -23,7 +23,8 @@ std::vector<uint64_t> LevelsOf(const HeapAnalysis& analysis) {
   const std::vector<StepSpan>& steps = analysis.timeline.steps;
   std::vector<int64_t> change(steps.size() + 1, 0);
   const auto add = [&](uint32_t seq, int64_t bytes) {  // from the first border after `seq` on
-    const auto after = std::partition_point(steps.begin(), steps.end(), [&](const StepSpan& step) { return step.begin_seq <= seq; });
+    const auto after =
+        std::partition_point(steps.begin(), steps.end(), [&](const StepSpan& step) { return step.begin_seq <= seq; });
     change[static_cast<size_t>(after - steps.begin())] += bytes;
   };
   for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
@@ -80,23 +81,27 @@ int64_t Median(std::vector<int64_t> values) {
   return values[values.size() / 2];
 }
 
-// Reserved memory grows much more than the peaks of the steps.
+// Reserved memory grows in several steps, and much more than their peaks.
 bool IsFragmentation(const HeapAnalysis& analysis) {
   if (!analysis.heap->capabilities.has_segments) return false;
   const std::vector<StepSpan>& steps = analysis.timeline.steps;
   const Curve reserved = BuildCurve(*analysis.store, *analysis.heap, Measure::kReserved);
-  const auto before = static_cast<int64_t>(reserved.At(Moment{steps[kFirstSteadyStep].end_seq}));
-  const auto after = static_cast<int64_t>(reserved.At(Moment{steps.back().end_seq}));
+  const auto reserved_at = [&](const StepSpan& step) { return static_cast<int64_t>(reserved.At(Moment{step.end_seq})); };
+  const auto peak_of = [&](const StepSpan& step) { return static_cast<int64_t>(analysis.HighestIn(step.begin_seq, step.end_seq).bytes); };
   const StepSpan& first = steps[kFirstSteadyStep];
-  const auto peak_before = static_cast<int64_t>(analysis.HighestIn(first.begin_seq, first.end_seq).bytes);
-  const auto peak_after = static_cast<int64_t>(analysis.HighestIn(steps.back().begin_seq, steps.back().end_seq).bytes);
-  const int64_t growth = after - before;
-  return growth > before / 4 && growth > 2 * std::max<int64_t>(peak_after - peak_before, 0);
+  const int64_t before = reserved_at(first);
+  const int64_t growth = reserved_at(steps.back()) - before;
+  size_t grows = 0;
+  for (size_t step = kFirstSteadyStep + 1; step < steps.size(); ++step) {
+    grows += reserved_at(steps[step]) > reserved_at(steps[step - 1]) ? 1 : 0;
+  }
+  return grows >= 2 && growth > before / 4 && growth > 2 * std::max<int64_t>(peak_of(steps.back()) - peak_of(first), 0);
 }
 
 void NameHolder(const HeapAnalysis& analysis, size_t from_step, size_t to_step, Growth& growth) {
   const std::vector<StepSpan>& steps = analysis.timeline.steps;
-  const StackBytes holder = FindHolder(analysis, steps[from_step].begin_seq, steps[to_step - 1].end_seq, steps.back().begin_seq);
+  const StackBytes holder =
+      FindHolder(analysis, steps[from_step].begin_seq, steps[to_step - 1].end_seq, steps.back().begin_seq);
   growth.holder_bytes = holder.bytes;
   if (holder.stack.value != 0) growth.holder_stack = holder.stack;
 }
@@ -106,7 +111,8 @@ void JudgeJump(const HeapAnalysis& analysis, size_t step, int64_t jump, Growth& 
   const std::vector<StepSpan>& steps = analysis.timeline.steps;
   const StackBytes holder = FindHolder(analysis, steps[step].begin_seq, steps[step].end_seq, steps.back().begin_seq);
   bool loads_again = false;
-  for (const PhaseSpan& span : analysis.timeline.phases) loads_again = loads_again || (span.phase == Phase::kLoad && span.step != kNone);
+  for (const PhaseSpan& span : analysis.timeline.phases)
+    loads_again = loads_again || (span.phase == Phase::kLoad && span.step != kNone);
   const bool is_state = holder.parameter_like_bytes * 10 > holder.bytes * 9 && !loads_again;
   growth.kind = is_state ? GrowthKind::kWarmUp : GrowthKind::kOneOff;
   growth.bytes_per_step = jump;
@@ -127,11 +133,14 @@ Growth FindGrowth(const HeapAnalysis& analysis) {
   // Between the starts of steps: the end of the last one may hold the end of the program.
   std::vector<int64_t> changes;
   for (size_t step = kFirstSteadyStep; step + 1 < steps.size(); ++step) {
-    changes.push_back(static_cast<int64_t>(growth.level_bytes[step + 1]) - static_cast<int64_t>(growth.level_bytes[step]));
+    changes.push_back(static_cast<int64_t>(growth.level_bytes[step + 1]) -
+                      static_cast<int64_t>(growth.level_bytes[step]));
   }
   const int64_t noise = std::max(kNoiseBytes, static_cast<int64_t>(analysis.peak.bytes / kNoiseShare));
-  const auto grows = static_cast<size_t>(std::count_if(changes.begin(), changes.end(), [&](int64_t change) { return change > noise; }));
-  const auto falls = static_cast<size_t>(std::count_if(changes.begin(), changes.end(), [&](int64_t change) { return change < -noise; }));
+  const auto grows = static_cast<size_t>(
+      std::count_if(changes.begin(), changes.end(), [&](int64_t change) { return change > noise; }));
+  const auto falls = static_cast<size_t>(
+      std::count_if(changes.begin(), changes.end(), [&](int64_t change) { return change < -noise; }));
   const int64_t median = Median(changes);
   if (grows >= 2 && falls > 0) {
     growth.kind = GrowthKind::kSawtooth;

@@ -18,16 +18,17 @@ enum class GrowthKind : uint8_t {
   kFragmentation,  // what is reserved grows, what is live does not
   kUnknown,
 };
-inline constexpr std::string_view kGrowthKindNames[] = {"none", "leak", "warmup", "sawtooth", "one_off", "fragmentation", "unknown"};
+inline constexpr std::string_view kGrowthKindNames[] = {"none",    "leak",          "warmup", "sawtooth",
+                                                        "one_off", "fragmentation", "unknown"};
 
 struct Growth {
   GrowthKind kind = GrowthKind::kNoGrowth;
   std::optional<int64_t> bytes_per_step;  // in blocks of the allocator; of a one-off or warm-up, the jump
   std::optional<uint32_t> begin_step;
-  std::optional<StackId> holder_stack;    // of the most bytes that stay
+  std::optional<StackId> holder_stack;  // of the most bytes that stay
   uint64_t holder_bytes = 0;
-  uint32_t step_count = 0;                // steps looked at
-  std::vector<uint64_t> level_bytes;      // live blocks at the start of each step, and at the end of the last
+  uint32_t step_count = 0;            // steps looked at
+  std::vector<uint64_t> level_bytes;  // live blocks at the start of each step, and at the end of the last
 };
 
 /// cost: O(events + allocations)

@@ -15,13 +15,14 @@ bool MadeInBackward(const AllocationTable& table, const StepView& view, uint32_t
 std::vector<uint32_t> GradientsOf(const HeapAnalysis& analysis, const StepView& view) {
   std::vector<uint32_t> gradients;
   for (const uint32_t row : view.made) {
-    if (MadeInBackward(analysis.store->allocations, view, row) && analysis.CategoryOf(row) == Category::kGradient) gradients.push_back(row);
+    if (MadeInBackward(analysis.store->allocations, view, row) && analysis.CategoryOf(row) == Category::kGradient)
+      gradients.push_back(row);
   }
   return gradients;
 }
 
-// The largest gradient when it is the first (the head's) or the last (the embedding's) of the backward's, in a model that
-// has logits.
+// The largest gradient when it is the first (the head's) or the last (the embedding's) of the backward's, in a model
+// that has logits.
 std::optional<Mark> FindVocabularyGradient(const HeapAnalysis& analysis, const StepView& view, bool is_head) {
   const AllocationTable& table = analysis.store->allocations;
   const std::vector<uint32_t> gradients = GradientsOf(analysis, view);
@@ -32,9 +33,16 @@ std::optional<Mark> FindVocabularyGradient(const HeapAnalysis& analysis, const S
   for (size_t i = 0; i < edge; ++i) {
     const uint32_t row = is_head ? gradients[i] : gradients[gradients.size() - 1 - i];
     if (table.size_bytes[row] != largest) continue;
-    const uint32_t end = table.free_requested_seq[row] == kNone ? analysis.heap->events.size() : table.free_requested_seq[row] + 1;
-    return Mark{is_head ? MarkKind::kHeadGradient : MarkKind::kEmbeddingGradient, view.step, table.alloc_seq[row], end, largest, 1,
-                fmt::format("Gradient of the {}: {}", is_head ? "head" : "embedding", FormatBytes(largest)), table.stack[row]};
+    const uint32_t end =
+        table.free_requested_seq[row] == kNone ? analysis.heap->events.size() : table.free_requested_seq[row] + 1;
+    return Mark{is_head ? MarkKind::kHeadGradient : MarkKind::kEmbeddingGradient,
+                view.step,
+                table.alloc_seq[row],
+                end,
+                largest,
+                1,
+                fmt::format("Gradient of the {}: {}", is_head ? "head" : "embedding", FormatBytes(largest)),
+                table.stack[row]};
   }
   return std::nullopt;
 }
@@ -47,7 +55,9 @@ std::optional<Mark> FindBackwardStartSpike(const HeapAnalysis& analysis, const S
   const uint32_t early = view.backward_begin + (view.backward_end - view.backward_begin) / 20 + 8;
   Mark mark{MarkKind::kBackwardStartSpike, view.step, kNone, 0, 0, 0, "", {0}};
   for (const uint32_t row : view.made) {
-    if (!MadeInBackward(table, view, row) || table.alloc_seq[row] >= early || table.size_bytes[row] != view.logits_bytes) continue;
+    if (!MadeInBackward(table, view, row) || table.alloc_seq[row] >= early ||
+        table.size_bytes[row] != view.logits_bytes)
+      continue;
     mark.begin_seq = std::min(mark.begin_seq, table.alloc_seq[row]);
     mark.end_seq = std::max(mark.end_seq, table.alloc_seq[row] + 1);
     mark.bytes += table.size_bytes[row];
@@ -63,7 +73,8 @@ std::optional<Mark> FindBackwardCliff(const HeapAnalysis& analysis, const StepVi
   Mark mark{MarkKind::kBackwardCliff, view.step, kNone, 0, 0, std::nullopt, "", {0}};
   for (const uint32_t row : view.made) {
     const uint32_t end = table.free_requested_seq[row];
-    const bool falls = table.alloc_seq[row] < view.backward_begin && end >= view.backward_begin && end < view.backward_end && analysis.CategoryOf(row) != Category::kInput;
+    const bool falls = table.alloc_seq[row] < view.backward_begin && end >= view.backward_begin &&
+                       end < view.backward_end && analysis.CategoryOf(row) != Category::kInput;
     if (!falls) continue;
     mark.begin_seq = std::min(mark.begin_seq, end);
     mark.end_seq = std::max(mark.end_seq, end + 1);
@@ -74,13 +85,24 @@ std::optional<Mark> FindBackwardCliff(const HeapAnalysis& analysis, const StepVi
   return mark;
 }
 
-std::optional<Mark> FindHeadGradient(const HeapAnalysis& analysis, const StepView& view) { return FindVocabularyGradient(analysis, view, true); }
-std::optional<Mark> FindEmbeddingGradient(const HeapAnalysis& analysis, const StepView& view) { return FindVocabularyGradient(analysis, view, false); }
+std::optional<Mark> FindHeadGradient(const HeapAnalysis& analysis, const StepView& view) {
+  return FindVocabularyGradient(analysis, view, true);
+}
+std::optional<Mark> FindEmbeddingGradient(const HeapAnalysis& analysis, const StepView& view) {
+  return FindVocabularyGradient(analysis, view, false);
+}
 
 std::optional<Mark> FindGradientRamp(const HeapAnalysis& analysis, const StepView& view) {
   const std::vector<uint32_t> gradients = GradientsOf(analysis, view);
   if (gradients.empty()) return std::nullopt;
-  Mark mark{MarkKind::kGradientRamp, view.step, view.backward_begin, view.backward_end, 0, static_cast<uint32_t>(gradients.size()), "", {0}};
+  Mark mark{MarkKind::kGradientRamp,
+            view.step,
+            view.backward_begin,
+            view.backward_end,
+            0,
+            static_cast<uint32_t>(gradients.size()),
+            "",
+            {0}};
   for (const uint32_t row : gradients) mark.bytes += analysis.store->allocations.size_bytes[row];
   mark.text = fmt::format("The backward makes {} gradients: {}", gradients.size(), FormatBytes(mark.bytes));
   return mark;
@@ -97,8 +119,15 @@ std::optional<Mark> FindRecomputeRipple(const HeapAnalysis& analysis, const Step
     const uint32_t end = i + 1 < begins.size() ? begins[i + 1] : view.backward_end;
     highest = std::max(highest, analysis.HighestIn(begins[i], end).bytes - analysis.live.At(Moment{begins[i]}));
   }
-  return Mark{MarkKind::kRecomputeRipple, view.step, view.backward_begin, view.backward_end, highest, static_cast<uint32_t>(begins.size()),
-              fmt::format("{} checkpointed calls run again, one ripple each, {} at its highest", begins.size(), FormatBytes(highest)), {0}};
+  return Mark{MarkKind::kRecomputeRipple,
+              view.step,
+              view.backward_begin,
+              view.backward_end,
+              highest,
+              static_cast<uint32_t>(begins.size()),
+              fmt::format("{} checkpointed calls run again, one ripple each, {} at its highest", begins.size(),
+                          FormatBytes(highest)),
+              {0}};
 }
 
 }  // namespace memstrata

@@ -28,7 +28,8 @@ std::map<uint64_t, SizeGroup> SavedBySize(const HeapAnalysis& analysis, const St
   const AllocationTable& table = analysis.store->allocations;
   std::map<uint64_t, SizeGroup> groups;
   for (const uint32_t row : view.made) {
-    const bool is_saved = MadeInForward(table, view, row) && analysis.CategoryOf(row) == Category::kActivation && table.free_requested_seq[row] >= view.backward_begin;
+    const bool is_saved = MadeInForward(table, view, row) && analysis.CategoryOf(row) == Category::kActivation &&
+                          table.free_requested_seq[row] >= view.backward_begin;
     if (!is_saved || IsLogitsSized(view, table.size_bytes[row])) continue;
     SizeGroup& group = groups[table.size_bytes[row]];
     if (group.count++ == 0) group.stack = table.stack[row];
@@ -44,16 +45,20 @@ std::optional<Mark> FindForwardRamp(const HeapAnalysis& analysis, const StepView
   const std::pair<const uint64_t, SizeGroup>* largest = nullptr;
   for (const auto& group : groups) {
     all_bytes += group.first * group.second.count;
-    if (largest == nullptr || group.first * group.second.count > largest->first * largest->second.count) largest = &group;
+    if (largest == nullptr || group.first * group.second.count > largest->first * largest->second.count)
+      largest = &group;
   }
   if (largest == nullptr) return std::nullopt;
-  Mark mark{MarkKind::kForwardRamp, view.step, view.forward_begin, view.forward_end, all_bytes, std::nullopt, "", largest->second.stack};
-  const bool is_checkpointed = std::any_of(analysis.timeline.phases.begin(), analysis.timeline.phases.end(),
-                                           [&](const PhaseSpan& span) { return span.step == view.step && span.phase == Phase::kRecompute; });
+  Mark mark{MarkKind::kForwardRamp, view.step, view.forward_begin,   view.forward_end, all_bytes,
+            std::nullopt,           "",        largest->second.stack};
+  const bool is_checkpointed =
+      std::any_of(analysis.timeline.phases.begin(), analysis.timeline.phases.end(),
+                  [&](const PhaseSpan& span) { return span.step == view.step && span.phase == Phase::kRecompute; });
   if (is_checkpointed && largest->second.count > 1) {
     mark.bytes = largest->first * largest->second.count;
     mark.count = largest->second.count;
-    mark.text = fmt::format("Saved inputs of checkpointed layers and the head: {} x {} = {}", *mark.count, FormatBytes(largest->first), FormatBytes(mark.bytes));
+    mark.text = fmt::format("Saved inputs of checkpointed layers and the head: {} x {} = {}", *mark.count,
+                            FormatBytes(largest->first), FormatBytes(mark.bytes));
   } else {
     mark.text = fmt::format("Activations saved for the backward: {}", FormatBytes(mark.bytes));
   }
@@ -83,20 +88,29 @@ std::optional<Mark> FindSoftmaxSpike(const HeapAnalysis& analysis, const StepVie
   const auto is_softmax = [&](StackId stack) {
     if (stack.value == 0) return false;
     const std::string_view function = analysis.store->String(frames.function[stacks.frame[stack.value].value]);
-    return function.find("softmax") != std::string_view::npos || function.find("scaled_dot_product") != std::string_view::npos;
+    return function.find("softmax") != std::string_view::npos ||
+           function.find("scaled_dot_product") != std::string_view::npos;
   };
   uint32_t best = kNone;
   uint32_t previous = kNone;
   for (const uint32_t row : view.made) {
-    const bool is_short = MadeInForward(table, view, row) && analysis.CategoryOf(row) == Category::kTemporary && is_softmax(table.stack[row]);
+    const bool is_short = MadeInForward(table, view, row) && analysis.CategoryOf(row) == Category::kTemporary &&
+                          is_softmax(table.stack[row]);
     if (!is_short || IsLogitsSized(view, table.size_bytes[row])) continue;
-    const bool is_pair = previous != kNone && table.size_bytes[previous] == table.size_bytes[row] && table.free_requested_seq[previous] > table.alloc_seq[row];
+    const bool is_pair = previous != kNone && table.size_bytes[previous] == table.size_bytes[row] &&
+                         table.free_requested_seq[previous] > table.alloc_seq[row];
     if (is_pair && (best == kNone || table.size_bytes[row] > table.size_bytes[best])) best = row;
     previous = row;
   }
   if (best == kNone) return std::nullopt;
-  return Mark{MarkKind::kSoftmaxSpike, view.step, table.alloc_seq[best], table.free_requested_seq[best] + 1, 2 * table.size_bytes[best], 2,
-              fmt::format("Softmax temporaries: 2 x {}", FormatBytes(table.size_bytes[best])), table.stack[best]};
+  return Mark{MarkKind::kSoftmaxSpike,
+              view.step,
+              table.alloc_seq[best],
+              table.free_requested_seq[best] + 1,
+              2 * table.size_bytes[best],
+              2,
+              fmt::format("Softmax temporaries: 2 x {}", FormatBytes(table.size_bytes[best])),
+              table.stack[best]};
 }
 
 std::optional<Mark> FindLogitsSlab(const HeapAnalysis& analysis, const StepView& view) {
@@ -113,7 +127,8 @@ std::optional<Mark> FindLogitsSlab(const HeapAnalysis& analysis, const StepView&
     if (table.size_bytes[row] == view.logits_bytes) mark.stack = table.stack[row];
   }
   if (*mark.count == 0) return std::nullopt;
-  mark.text = fmt::format("Logits: {} blocks of tokens x vocabulary, the largest {}, together {}", *mark.count, FormatBytes(mark.bytes), FormatBytes(all_bytes));
+  mark.text = fmt::format("Logits: {} blocks of tokens x vocabulary, the largest {}, together {}", *mark.count,
+                          FormatBytes(mark.bytes), FormatBytes(all_bytes));
   return mark;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The shapes of a memory timeline that a person would point at, with their bytes. What each looks like and how to read it:
-// docs/explanation/marks.md.
+// The shapes of a memory timeline that a person would point at, with their bytes. What each looks like and how to read
+// it: docs/explanation/marks.md.
 
 #include <optional>
 #include <string>
@@ -14,14 +14,46 @@
 namespace memstrata {
 
 enum class MarkKind : uint8_t {
-  kConstantBand, kForwardRamp, kAutocastCopies, kSoftmaxSpike, kLogitsSlab, kZeroGradSlope, kBackwardStartSpike, kBackwardCliff,
-  kHeadGradient, kEmbeddingGradient, kGradientRamp, kRecomputeRipple, kOptimizerStateInit, kForeachTemporaries, kOptimizerFlagpole,
-  kGrowth, kSawtooth, kOneOffStep, kFlat,
+  kConstantBand,
+  kForwardRamp,
+  kAutocastCopies,
+  kSoftmaxSpike,
+  kLogitsSlab,
+  kZeroGradSlope,
+  kBackwardStartSpike,
+  kBackwardCliff,
+  kHeadGradient,
+  kEmbeddingGradient,
+  kGradientRamp,
+  kRecomputeRipple,
+  kOptimizerStateInit,
+  kForeachTemporaries,
+  kOptimizerFlagpole,
+  kGrowth,
+  kSawtooth,
+  kOneOffStep,
+  kFlat,
 };
 inline constexpr std::string_view kMarkKindNames[] = {
-    "constant_band", "forward_ramp", "autocast_copies", "softmax_spike", "logits_slab", "zero_grad_slope", "backward_start_spike", "backward_cliff",
-    "head_gradient", "embedding_gradient", "gradient_ramp", "recompute_ripple", "optimizer_state_init", "foreach_temporaries", "optimizer_flagpole",
-    "growth", "sawtooth", "one_off_step", "flat",
+    "constant_band",
+    "forward_ramp",
+    "autocast_copies",
+    "softmax_spike",
+    "logits_slab",
+    "zero_grad_slope",
+    "backward_start_spike",
+    "backward_cliff",
+    "head_gradient",
+    "embedding_gradient",
+    "gradient_ramp",
+    "recompute_ripple",
+    "optimizer_state_init",
+    "foreach_temporaries",
+    "optimizer_flagpole",
+    "growth",
+    "sawtooth",
+    "one_off_step",
+    "flat",
 };
 
 struct Mark {
@@ -31,14 +63,14 @@ struct Mark {
   uint32_t end_seq = 0;
   uint64_t bytes = 0;
   std::optional<uint32_t> count;
-  std::string text;       // what it is here, with its numbers
+  std::string text;  // what it is here, with its numbers
   StackId stack{0};
 };
 
 struct Marks {
-  uint32_t step = kNone;           // the representative step that `anatomy` tells
+  uint32_t step = kNone;  // the representative step that `anatomy` tells
   std::vector<Mark> marks;
-  std::vector<uint32_t> anatomy;   // indices into marks, in program order
+  std::vector<uint32_t> anatomy;  // indices into marks, in program order
 };
 
 /// What a shape of this kind means, in one sentence.

@@ -9,6 +9,7 @@ bool IsForward(Phase phase) { return phase == Phase::kForward || phase == Phase:
 bool IsBackward(Phase phase) { return phase == Phase::kBackward || phase == Phase::kRecompute; }
 
 void AddPhases(const HeapAnalysis& analysis, StepView& view) {
+  bool updated = false;  // the update of the step is over
   for (const PhaseSpan& span : analysis.timeline.phases) {
     if (span.step != view.step) continue;
     const auto extend = [&](uint32_t& begin, uint32_t& end) {
@@ -17,12 +18,14 @@ void AddPhases(const HeapAnalysis& analysis, StepView& view) {
     };
     if (IsForward(span.phase) && view.backward_begin == kNone) extend(view.forward_begin, view.forward_end);
     if (IsBackward(span.phase)) extend(view.backward_begin, view.backward_end);
-    if (span.phase == Phase::kOptimizer) extend(view.optimizer_begin, view.optimizer_end);
+    const bool is_update = span.phase == Phase::kOptimizer && view.backward_begin != kNone;
+    if (is_update && !updated) extend(view.optimizer_begin, view.optimizer_end);
+    updated = updated || (view.optimizer_begin != kNone && (span.phase == Phase::kEval || IsForward(span.phase)));
   }
 }
 
-// The largest block of the loss, or else of the last tenth of the forward: as many numbers as tokens times vocabulary. A
-// backward of the loss makes at least one more of that size at once.
+// The largest block of the loss, or else of the last tenth of the forward: as many numbers as tokens times vocabulary.
+// A backward of the loss makes at least one more of that size at once.
 void FindLogits(const HeapAnalysis& analysis, StepView& view) {
   const AllocationTable& table = analysis.store->allocations;
   const uint32_t late = view.forward_end - (view.forward_end - view.forward_begin) / 10;
@@ -30,7 +33,8 @@ void FindLogits(const HeapAnalysis& analysis, StepView& view) {
   uint64_t largest = 0;
   for (const uint32_t row : view.made) {
     const uint32_t seq = table.alloc_seq[row];
-    const bool is_loss = analysis.timeline.phase_of_event[seq] == Phase::kLoss || (seq >= late && seq < view.forward_end);
+    const bool is_loss =
+        analysis.timeline.phase_of_event[seq] == Phase::kLoss || (seq >= late && seq < view.forward_end);
     if (is_loss && seq < view.backward_begin) largest = std::max(largest, table.size_bytes[row]);
   }
   constexpr uint64_t kSmallest = 1 << 20;
@@ -58,7 +62,9 @@ StepView FindRepresentativeStep(const HeapAnalysis& analysis) {
     if (!view.HasBackward()) continue;
     const AllocationTable& table = analysis.store->allocations;
     for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
-      if (table.alloc_seq[row] != kNone && table.alloc_seq[row] >= view.span.begin_seq && table.alloc_seq[row] < view.span.end_seq) view.made.push_back(row);
+      if (table.alloc_seq[row] != kNone && table.alloc_seq[row] >= view.span.begin_seq &&
+          table.alloc_seq[row] < view.span.end_seq)
+        view.made.push_back(row);
     }
     FindLogits(analysis, view);
     return view;

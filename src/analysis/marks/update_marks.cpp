@@ -14,8 +14,8 @@ struct HighestTemporaries {
   uint32_t seq = kNone;
 };
 
-// Temporaries that the optimizer makes for many parameters before it frees any are held together; those that come and go
-// one by one, or come on top of the others, are not.
+// Temporaries that the optimizer makes for many parameters before it frees any are held together; those that come and
+// go one by one, or come on top of the others, are not.
 struct OptimizerTemporaries {
   std::vector<int64_t> change;  // by event from optimizer_begin on, of all
   uint64_t largest_group_bytes = 0;
@@ -41,7 +41,8 @@ OptimizerTemporaries CollectTemporaries(const HeapAnalysis& analysis, const Step
   uint32_t earliest_free = kNone;
   for (const uint32_t row : view.made) {
     const uint32_t begin = table.alloc_seq[row];
-    if (begin < view.optimizer_begin || begin >= view.optimizer_end || analysis.CategoryOf(row) != Category::kTemporary) continue;
+    if (begin < view.optimizer_begin || begin >= view.optimizer_end || analysis.CategoryOf(row) != Category::kTemporary)
+      continue;
     const uint32_t end = std::min(table.free_requested_seq[row], view.optimizer_end);
     result.change[begin - view.optimizer_begin] += static_cast<int64_t>(table.size_bytes[row]);
     result.change[end - view.optimizer_begin] -= static_cast<int64_t>(table.size_bytes[row]);
@@ -76,7 +77,8 @@ std::optional<Mark> FindZeroGradSlope(const HeapAnalysis& analysis, const StepVi
   for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
     const uint32_t end = table.free_requested_seq[row];
     if (end == kNone || end < view.span.begin_seq || end >= view.span.end_seq) continue;
-    if (analysis.CategoryOf(row) != Category::kGradient || analysis.timeline.phase_of_event[end] != Phase::kZeroGrad) continue;
+    if (analysis.CategoryOf(row) != Category::kGradient || analysis.timeline.phase_of_event[end] != Phase::kZeroGrad)
+      continue;
     mark.begin_seq = std::min(mark.begin_seq, end);
     mark.end_seq = std::max(mark.end_seq, end + 1);
     mark.bytes += table.size_bytes[row];
@@ -93,7 +95,9 @@ std::optional<Mark> FindOptimizerStateInit(const HeapAnalysis& analysis, const S
   Mark mark{MarkKind::kOptimizerStateInit, kNone, kNone, 0, 0, 0, "", {0}};
   for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
     const uint32_t begin = table.alloc_seq[row];
-    if (begin == kNone || analysis.CategoryOf(row) != Category::kOptimizerState || analysis.timeline.phase_of_event[begin] != Phase::kOptimizer) continue;
+    if (begin == kNone || analysis.CategoryOf(row) != Category::kOptimizerState ||
+        analysis.timeline.phase_of_event[begin] != Phase::kOptimizer)
+      continue;
     if (mark.step == kNone) mark.step = analysis.timeline.step_of_event[begin];
     if (mark.step != analysis.timeline.step_of_event[begin]) continue;
     mark.begin_seq = std::min(mark.begin_seq, begin);
@@ -112,8 +116,15 @@ std::optional<Mark> FindForeachTemporaries(const HeapAnalysis& analysis, const S
   const OptimizerTemporaries temporaries = CollectTemporaries(analysis, view);
   constexpr uint32_t kFewest = 4;
   if (temporaries.group_count < kFewest) return std::nullopt;
-  return Mark{MarkKind::kForeachTemporaries, view.step, view.optimizer_begin, view.optimizer_end, temporaries.largest_group_bytes, temporaries.group_count,
-              fmt::format("Temporaries of the update for all parameters at once: {}", FormatBytes(temporaries.largest_group_bytes)), {0}};
+  return Mark{MarkKind::kForeachTemporaries,
+              view.step,
+              view.optimizer_begin,
+              view.optimizer_end,
+              temporaries.largest_group_bytes,
+              temporaries.group_count,
+              fmt::format("Temporaries of the update for all parameters at once: {}",
+                          FormatBytes(temporaries.largest_group_bytes)),
+              {0}};
 }
 
 std::optional<Mark> FindOptimizerFlagpole(const HeapAnalysis& analysis, const StepView& view) {
@@ -123,8 +134,14 @@ std::optional<Mark> FindOptimizerFlagpole(const HeapAnalysis& analysis, const St
   if (temporaries.group_count < 4 || highest.bytes <= temporaries.largest_group_bytes) return std::nullopt;
   const uint64_t above = highest.bytes - temporaries.largest_group_bytes;
   if (above < highest.bytes / 100) return std::nullopt;
-  return Mark{MarkKind::kOptimizerFlagpole, view.step, highest.seq, highest.seq + 1, above, std::nullopt,
-              fmt::format("Temporaries of single tensors on top of the others: {}", FormatBytes(above)), {0}};
+  return Mark{MarkKind::kOptimizerFlagpole,
+              view.step,
+              highest.seq,
+              highest.seq + 1,
+              above,
+              std::nullopt,
+              fmt::format("Temporaries of single tensors on top of the others: {}", FormatBytes(above)),
+              {0}};
 }
 
 }  // namespace memstrata

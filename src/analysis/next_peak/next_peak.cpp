@@ -34,9 +34,11 @@ std::vector<NextPeak> FindNextPeaks(const HeapAnalysis& analysis) {
   for (const Band& band : FindBands(analysis)) {
     if (band.at_peak_bytes * 100 < analysis.peak.bytes) continue;
     const Peak peak = PeakWithout(analysis, band.category);
-    result.push_back({std::string(kCategoryNames[static_cast<size_t>(band.category)]), peak, analysis.peak.bytes - peak.bytes});
+    result.push_back(
+        {std::string(kCategoryNames[static_cast<size_t>(band.category)]), peak, analysis.peak.bytes - peak.bytes});
   }
-  std::stable_sort(result.begin(), result.end(), [](const NextPeak& a, const NextPeak& b) { return a.gain_bytes > b.gain_bytes; });
+  std::stable_sort(result.begin(), result.end(),
+                   [](const NextPeak& a, const NextPeak& b) { return a.gain_bytes > b.gain_bytes; });
   return result;
 }
 

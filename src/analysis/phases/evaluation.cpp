@@ -59,16 +59,21 @@ std::vector<uint64_t> LiveAtStepEnds(const Store& store, const Heap& heap, const
 
 void MarkEvaluation(const Store& store, const Heap& heap, StackLabels& labels) {
   const std::vector<Run> runs = FindRuns(store, heap, labels.phase);
-  const bool is_training = std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.phase == Phase::kBackward; });
-  const bool is_cut_off = !runs.empty() && std::any_of(runs.end() - std::min<ptrdiff_t>(2, std::ssize(runs)), runs.end(), [](const Run& run) { return IsForward(run.phase); }) &&
+  const bool is_training =
+      std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.phase == Phase::kBackward; });
+  const bool is_cut_off = !runs.empty() &&
+                          std::any_of(runs.end() - std::min<ptrdiff_t>(2, std::ssize(runs)), runs.end(),
+                                      [](const Run& run) { return IsForward(run.phase); }) &&
                           !is_training;
-  const bool has_oom = std::find(store.events.kind.span().begin() + heap.events.begin, store.events.kind.span().begin() + heap.events.end, EventKind::kOutOfMemory) !=
-                       store.events.kind.span().begin() + heap.events.end;
+  const bool has_oom = std::find(store.events.kind.span().begin() + heap.events.begin,
+                                 store.events.kind.span().begin() + heap.events.end,
+                                 EventKind::kOutOfMemory) != store.events.kind.span().begin() + heap.events.end;
   if (is_cut_off && has_oom) return;  // it never came to a backward
   std::vector<bool> is_evaluation(runs.size(), false);
   for (size_t i = 0; i < runs.size(); ++i) is_evaluation[i] = IsForward(runs[i].phase) && !LeadsToBackward(runs, i);
   for (size_t i = 0; i < runs.size(); ++i) {
-    const bool is_between = i > 0 && i + 1 < runs.size() && is_training && runs[i].phase == Phase::kInput && is_evaluation[i + 1];
+    const bool is_between =
+        i > 0 && i + 1 < runs.size() && is_training && runs[i].phase == Phase::kInput && is_evaluation[i + 1];
     if (!is_evaluation[i] && !is_between) continue;
     uint32_t begin = runs[i].begin;
     if (is_between && !is_evaluation[i - 1]) {  // what was given back before belongs to the step
@@ -76,14 +81,18 @@ void MarkEvaluation(const Store& store, const Heap& heap, StackLabels& labels) {
     }
     std::fill(labels.phase.begin() + begin, labels.phase.begin() + runs[i].end, Phase::kEval);
     // What an evaluation gives back after it belongs to it.
-    if (!is_evaluation[i] || i + 1 >= runs.size() || runs[i + 1].phase != Phase::kInput || i + 2 >= runs.size()) continue;
-    for (uint32_t seq = runs[i + 1].begin; seq < runs[i + 1].end && labels.phase[seq] == Phase::kOther; ++seq) labels.phase[seq] = Phase::kEval;
+    if (!is_evaluation[i] || i + 1 >= runs.size() || runs[i + 1].phase != Phase::kInput || i + 2 >= runs.size())
+      continue;
+    for (uint32_t seq = runs[i + 1].begin; seq < runs[i + 1].end && labels.phase[seq] == Phase::kOther; ++seq)
+      labels.phase[seq] = Phase::kEval;
   }
 }
 
 void MarkGeneration(const Store& store, const Heap& heap, Timeline& timeline) {
   constexpr size_t kFewestSteps = 4;
-  if (timeline.steps.size() < kFewestSteps || std::find(timeline.phase_of_event.begin(), timeline.phase_of_event.end(), Phase::kBackward) != timeline.phase_of_event.end()) return;
+  if (timeline.steps.size() < kFewestSteps || std::find(timeline.phase_of_event.begin(), timeline.phase_of_event.end(),
+                                                        Phase::kBackward) != timeline.phase_of_event.end())
+    return;
   const std::vector<uint64_t> live = LiveAtStepEnds(store, heap, timeline);
   size_t grows = 0;
   for (size_t step = 1; step + 1 < live.size(); ++step) grows += live[step] > live[step - 1] ? 1 : 0;

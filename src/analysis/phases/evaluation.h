@@ -10,8 +10,8 @@ namespace memstrata {
 /// Turns forwards without a backward, and the inputs and frees between them, into evaluation.
 void MarkEvaluation(const Store& store, const Heap& heap, StackLabels& labels);
 
-/// Turns steps of evaluation into prefill and decode when what they leave behind grows from step to step: a cache of keys
-/// and values. The first step is the prefill.
+/// Turns steps of evaluation into prefill and decode when what they leave behind grows from step to step: a cache of
+/// keys and values. The first step is the prefill.
 void MarkGeneration(const Store& store, const Heap& heap, Timeline& timeline);
 
 }  // namespace memstrata

@@ -10,7 +10,8 @@ namespace {
 
 class OrderLabeller {
  public:
-  OrderLabeller(const Store& store, const Heap& heap) : marks_(FindOrderLandmarks(store, heap)), phases_(heap.events.size(), Phase::kOther) {}
+  OrderLabeller(const Store& store, const Heap& heap)
+      : marks_(FindOrderLandmarks(store, heap)), phases_(heap.events.size(), Phase::kOther) {}
 
   std::vector<Phase> Run() {
     const uint32_t count = static_cast<uint32_t>(phases_.size());
@@ -26,7 +27,7 @@ class OrderLabeller {
       forward = LabelUpdate(end, next);
     }
     for (const GradientDrop& drop : marks_.drops) Fill(drop.begin_seq, std::min(drop.end_seq, count), Phase::kZeroGrad);
-    if (marks_.backward_begin_seqs.empty()) Fill(forward, count, Phase::kForward);
+    if (marks_.backward_begin_seqs.empty() && forward > 0) Fill(forward, count, Phase::kForward);  // inference
     if (!marks_.backward_begin_seqs.empty()) LabelRest(forward);
     return std::move(phases_);
   }
@@ -43,7 +44,8 @@ class OrderLabeller {
     constexpr size_t kMostInputs = 16;
     uint32_t end = begin;
     size_t inputs = 0;
-    for (size_t i = IndexAt(begin); i < marks_.events.size() && marks_.events[i].seq < backward && inputs < kMostInputs; ++i) {
+    for (size_t i = IndexAt(begin); i < marks_.events.size() && marks_.events[i].seq < backward && inputs < kMostInputs;
+         ++i) {
       const OrderEvent& event = marks_.events[i];
       const bool is_short = event.is_alloc && event.free_seq < backward;
       const bool is_larger = event.is_alloc && inputs > 0 && event.size_bytes > 16 * first_input_bytes_;
@@ -57,22 +59,27 @@ class OrderLabeller {
   // The backward goes on while it makes gradients and gives back what the forward left, until the optimizer starts.
   uint32_t BackwardEnd(uint32_t begin, uint32_t next) const {
     uint32_t limit = next;
-    const auto drop = std::find_if(marks_.drops.begin(), marks_.drops.end(), [&](const GradientDrop& d) { return d.begin_seq > begin; });
+    const auto drop = std::find_if(marks_.drops.begin(), marks_.drops.end(),
+                                   [&](const GradientDrop& d) { return d.begin_seq > begin; });
     if (drop != marks_.drops.end()) limit = std::min(limit, drop->begin_seq);
     const auto forward = std::upper_bound(marks_.forward_begin_seqs.begin(), marks_.forward_begin_seqs.end(), begin);
     if (forward != marks_.forward_begin_seqs.end()) limit = std::min(limit, *forward);
     if (const uint32_t optimizer = OptimizerBegin(begin, limit); optimizer < limit) return optimizer;
     if (limit < phases_.size() && marks_.parameters_bytes.size() > 3) return limit;  // an update in place, or none yet
     uint32_t last = begin;
-    if (drop != marks_.drops.end() && drop->last_alloc_seq != kNone && drop->last_alloc_seq > begin && drop->last_alloc_seq < limit) last = drop->last_alloc_seq;
+    if (drop != marks_.drops.end() && drop->last_alloc_seq != kNone && drop->last_alloc_seq > begin &&
+        drop->last_alloc_seq < limit)
+      last = drop->last_alloc_seq;
     for (size_t i = IndexAt(begin); i < marks_.events.size() && marks_.events[i].seq < limit; ++i) {
       const OrderEvent& event = marks_.events[i];
-      const bool of_forward = !event.is_alloc && event.alloc_seq != kNone && event.alloc_seq < begin && event.size_bytes > 8;
+      const bool of_forward =
+          !event.is_alloc && event.alloc_seq != kNone && event.alloc_seq < begin && event.size_bytes > 8;
       if (of_forward && !IsInput(event.alloc_seq)) last = std::max(last, event.seq);
     }
     size_t i = IndexAt(last) + 1;
     uint32_t end = last + 1;
-    while (i < marks_.events.size() && marks_.events[i].seq < limit && !marks_.events[i].is_alloc) end = marks_.events[i++].seq + 2;
+    while (i < marks_.events.size() && marks_.events[i].seq < limit && !marks_.events[i].is_alloc)
+      end = marks_.events[i++].seq + 2;
     return std::min(std::max(end, last + 1), limit);
   }
 
@@ -105,17 +112,21 @@ class OrderLabeller {
 
   // From the end of a backward: the optimizer until the gradients are dropped, or what comes before the next forward.
   uint32_t LabelUpdate(uint32_t begin, uint32_t next_backward) {
-    const auto drop = std::find_if(marks_.drops.begin(), marks_.drops.end(), [&](const GradientDrop& d) { return d.begin_seq >= begin && d.begin_seq < next_backward; });
+    const auto drop = std::find_if(marks_.drops.begin(), marks_.drops.end(), [&](const GradientDrop& d) {
+      return d.begin_seq >= begin && d.begin_seq < next_backward;
+    });
     if (drop == marks_.drops.end()) {
       const auto forward = std::lower_bound(marks_.forward_begin_seqs.begin(), marks_.forward_begin_seqs.end(), begin);
-      const uint32_t limit = forward == marks_.forward_begin_seqs.end() ? next_backward : std::min(next_backward, *forward);
+      const uint32_t limit =
+          forward == marks_.forward_begin_seqs.end() ? next_backward : std::min(next_backward, *forward);
       const uint32_t end = OptimizerEnd(begin, limit);
       Fill(begin, end, Phase::kOptimizer);
       return end;
     }
     const uint32_t update_end = OptimizerEnd(begin, drop->begin_seq);
     Fill(begin, update_end, Phase::kOptimizer);
-    if (update_end < drop->begin_seq && drop->begin_seq - update_end > 40) return update_end;  // zero_grad after the next forward
+    if (update_end < drop->begin_seq && drop->begin_seq - update_end > 40)
+      return update_end;  // zero_grad after the next forward
     return drop->end_seq;
   }
 
@@ -148,7 +159,8 @@ class OrderLabeller {
     };
     const auto hash_at = [&](const std::vector<size_t>& indices, size_t at) {
       uint64_t hash = 0;
-      for (size_t k = 0; k < kGram; ++k) hash = hash * 0x9E3779B97F4A7C15ULL + marks_.events[indices[at + k]].size_bytes;
+      for (size_t k = 0; k < kGram; ++k)
+        hash = hash * 0x9E3779B97F4A7C15ULL + marks_.events[indices[at + k]].size_bytes;
       return hash;
     };
     const std::vector<size_t> first = sizes_in(forward, backward);

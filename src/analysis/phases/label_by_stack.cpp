@@ -10,13 +10,22 @@ using Labels = std::vector<std::optional<Phase>>;
 
 bool IsFree(EventKind kind) { return kind == EventKind::kFreeRequested || kind == EventKind::kFreeCompleted; }
 
+// Segments are given back with the stack that once asked for them.
+bool IsOfAllocator(EventKind kind) { return kind == EventKind::kSegmentFree || kind == EventKind::kSegmentUnmap; }
+
 class Labeller {
  public:
   Labeller(const Store& store, const Heap& heap, const StackEvidence& evidence, std::span<const LoopJump> jumps)
-      : store_(store), heap_(heap), evidence_(evidence), jumps_(jumps), frees_have_own_stacks_(FreesHaveOwnStacks(store, heap)), labels_(heap.events.size()) {}
+      : store_(store),
+        heap_(heap),
+        evidence_(evidence),
+        jumps_(jumps),
+        frees_have_own_stacks_(FreesHaveOwnStacks(store, heap)),
+        labels_(heap.events.size()) {}
 
   StackLabels Run() {
-    for (uint32_t seq = 0; seq < labels_.size(); ++seq) has_backward_ = has_backward_ || FromStack(seq) == Phase::kBackward;
+    for (uint32_t seq = 0; seq < labels_.size(); ++seq)
+      has_backward_ = has_backward_ || FromStack(seq) == Phase::kBackward;
     for (uint32_t seq = 0; seq < labels_.size(); ++seq) labels_[seq] = Label(seq);
     StackLabels result;
     result.is_plain.resize(labels_.size());
@@ -31,6 +40,7 @@ class Labeller {
   uint32_t Row(uint32_t seq) const { return heap_.events.begin + seq; }
   bool IsSilent(uint32_t seq) const {
     const EventKind kind = store_.events.kind[Row(seq)];
+    if (IsOfAllocator(kind)) return true;
     return store_.events.stack[Row(seq)].value == 0 || (IsFree(kind) && !frees_have_own_stacks_);
   }
 
@@ -57,6 +67,7 @@ class Labeller {
     }
     const EventKind kind = store_.events.kind[Row(seq)];
     if (IsFree(kind)) return LabelSilentFree(seq);
+    if (IsOfAllocator(kind)) return current_;
     if (!has_backward_) return current_;
     current_ = Phase::kBackward;  // the autograd engine's threads run without Python frames
     return current_;
@@ -64,10 +75,12 @@ class Labeller {
 
   std::optional<Phase> LabelSilentFree(uint32_t seq) {
     const std::optional<Phase> made_in = PhaseOfAllocation(seq);
-    if (current_ == Phase::kRecompute) return made_in == Phase::kRecompute && !frees_have_own_stacks_ ? Phase::kRecompute : Phase::kBackward;
+    if (current_ == Phase::kRecompute)
+      return made_in == Phase::kRecompute && !frees_have_own_stacks_ ? Phase::kRecompute : Phase::kBackward;
     const bool after_update = current_ == Phase::kOptimizer || current_ == Phase::kClip || current_ == Phase::kZeroGrad;
     if (!frees_have_own_stacks_ && after_update && made_in == Phase::kBackward) current_ = Phase::kZeroGrad;
-    const bool engine_started = frees_have_own_stacks_ && has_backward_ && (current_ == Phase::kForward || current_ == Phase::kLoss);
+    const bool engine_started =
+        frees_have_own_stacks_ && has_backward_ && (current_ == Phase::kForward || current_ == Phase::kLoss);
     if (engine_started) current_ = Phase::kBackward;
     return current_;
   }
@@ -87,7 +100,9 @@ class Labeller {
 
   // Work of the program itself between two phases.
   void FillNeutralRun(uint32_t begin, uint32_t end) {
-    const auto fill = [&](uint32_t from, uint32_t to, Phase phase) { std::fill(labels_.begin() + from, labels_.begin() + to, phase); };
+    const auto fill = [&](uint32_t from, uint32_t to, Phase phase) {
+      std::fill(labels_.begin() + from, labels_.begin() + to, phase);
+    };
     if (end == labels_.size()) return fill(begin, end, Phase::kOther);
     const Phase next = labels_[end].value_or(Phase::kOther);
     const Phase last = begin == 0 ? Phase::kLoad : labels_[begin - 1].value_or(Phase::kOther);
@@ -97,10 +112,12 @@ class Labeller {
     if (in_forward && (to_backward || next == Phase::kLoss)) return fill(begin, end, Phase::kLoss);
     if (next == Phase::kLoad) return fill(begin, end, Phase::kLoad);
     const uint32_t first_alloc = FirstAlloc(begin, end);
-    if (first_alloc == end && (in_forward || last == Phase::kClip) && (last == next || next == Phase::kZeroGrad)) return fill(begin, end, last);
+    if (first_alloc == end && (in_forward || last == Phase::kClip) && (last == next || next == Phase::kZeroGrad))
+      return fill(begin, end, last);
     // Blocks given back at first belong to what was before. A new batch comes after the loop has started over.
     const bool before_forward = next == Phase::kForward || next == Phase::kZeroGrad || next == Phase::kInput;
-    const uint32_t input = before_forward ? FirstAlloc(last == Phase::kLoad ? LastLine(begin, end) : LastJump(begin, end), end) : end;
+    const uint32_t input =
+        before_forward ? FirstAlloc(last == Phase::kLoad ? LastLine(begin, end) : LastJump(begin, end), end) : end;
     fill(begin, input, last == Phase::kLoad ? Phase::kLoad : Phase::kOther);
     fill(input, end, Phase::kInput);
   }
@@ -111,7 +128,8 @@ class Labeller {
   }
 
   uint32_t LastJump(uint32_t begin, uint32_t end) const {
-    const auto after = std::lower_bound(jumps_.begin(), jumps_.end(), end, [](const LoopJump& jump, uint32_t seq) { return jump.seq < seq; });
+    const auto after = std::lower_bound(jumps_.begin(), jumps_.end(), end,
+                                        [](const LoopJump& jump, uint32_t seq) { return jump.seq < seq; });
     return after != jumps_.begin() && (after - 1)->seq > begin ? (after - 1)->seq : begin;
   }
 
@@ -152,7 +170,8 @@ bool HasEventStacks(const Store& store, const Heap& heap) {
   return with_stack * 10 > count;  // the backward's allocations have none: half of all in training
 }
 
-StackLabels LabelByStack(const Store& store, const Heap& heap, const StackEvidence& evidence, std::span<const LoopJump> jumps) {
+StackLabels LabelByStack(const Store& store, const Heap& heap, const StackEvidence& evidence,
+                         std::span<const LoopJump> jumps) {
   return Labeller(store, heap, evidence, jumps).Run();
 }
 

@@ -20,6 +20,7 @@ struct StackLabels {
 };
 
 /// cost: O(events)
-StackLabels LabelByStack(const Store& store, const Heap& heap, const StackEvidence& evidence, std::span<const LoopJump> jumps);
+StackLabels LabelByStack(const Store& store, const Heap& heap, const StackEvidence& evidence,
+                         std::span<const LoopJump> jumps);
 
 }  // namespace memstrata

@@ -6,7 +6,11 @@ namespace {
 /// Follows the calls of one program from event to event.
 class CallTracker {
  public:
-  explicit CallTracker(const Store& store) : stacks_(store.stacks.stacks()), frames_(store.stacks.frames()), last_child_(stacks_.size(), 0), first_seen_(stacks_.size(), kNone) {}
+  explicit CallTracker(const Store& store)
+      : stacks_(store.stacks.stacks()),
+        frames_(store.stacks.frames()),
+        last_child_(stacks_.size(), 0),
+        first_seen_(stacks_.size(), kNone) {}
 
   /// The node under which the calls start over with this stack, 0 when they go on.
   uint32_t Enter(uint32_t stack) {
@@ -42,7 +46,8 @@ class CallTracker {
   bool ComesBefore(uint32_t a, uint32_t b) const {
     const uint32_t frame_a = stacks_.frame[a].value;
     const uint32_t frame_b = stacks_.frame[b].value;
-    const bool same_function = frames_.function[frame_a] == frames_.function[frame_b] && frames_.file[frame_a] == frames_.file[frame_b];
+    const bool same_function =
+        frames_.function[frame_a] == frames_.function[frame_b] && frames_.file[frame_a] == frames_.file[frame_b];
     return same_function ? frames_.line[frame_a] < frames_.line[frame_b] : first_seen_[a] < first_seen_[b];
   }
 

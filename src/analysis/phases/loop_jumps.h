@@ -1,6 +1,6 @@
 #pragma once
-// Where a program's loops start over, seen from call stacks alone: a call returns to something that it had called before
-// what it called last, an earlier line of the same function or a function that it called earlier.
+// Where a program's loops start over, seen from call stacks alone: a call returns to something that it had called
+// before what it called last, an earlier line of the same function or a function that it called earlier.
 
 #include <vector>
 

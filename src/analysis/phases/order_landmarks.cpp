@@ -20,7 +20,8 @@ std::vector<OrderEvent> CollectEvents(const Store& store, const Heap& heap) {
     const EventKind kind = store.events.kind[row];
     const uint32_t allocation = store.events.allocation[row];
     if ((kind != EventKind::kAlloc && kind != EventKind::kFreeRequested) || allocation == kNone) continue;
-    events.push_back({seq, kind == EventKind::kAlloc, store.events.size_bytes[row], store.allocations.alloc_seq[allocation], store.allocations.free_requested_seq[allocation]});
+    events.push_back({seq, kind == EventKind::kAlloc, store.events.size_bytes[row],
+                      store.allocations.alloc_seq[allocation], store.allocations.free_requested_seq[allocation]});
   }
   return events;
 }
@@ -77,7 +78,9 @@ struct Stretch {
 // The first frees of a run whose sizes are those of parameters, each used once; not every parameter needs a gradient.
 Stretch FollowParameters(const std::vector<OrderEvent>& events, Stretch run, FlatMap<uint64_t, uint32_t> left) {
   Stretch stretch{run.begin, run.begin};
-  while (stretch.end < run.end && left.contains(events[stretch.end].size_bytes) && left[events[stretch.end].size_bytes] > 0) --left[events[stretch.end++].size_bytes];
+  while (stretch.end < run.end && left.contains(events[stretch.end].size_bytes) &&
+         left[events[stretch.end].size_bytes] > 0)
+    --left[events[stretch.end++].size_bytes];
   return stretch;
 }
 
@@ -88,7 +91,8 @@ AllocRange RangeOf(const std::vector<OrderEvent>& events, Stretch stretch) {
 }
 
 GradientDrop MakeDrop(const std::vector<OrderEvent>& events, Stretch stretch) {
-  GradientDrop drop{events[stretch.begin].seq, events[stretch.end - 1].seq + 2, {}, kNone, kNone};  // with its free_completed
+  GradientDrop drop{
+      events[stretch.begin].seq, events[stretch.end - 1].seq + 2, {}, kNone, kNone};  // with its free_completed
   for (size_t i = stretch.begin; i < stretch.end; ++i) drop.sizes_bytes.push_back(events[i].size_bytes);
   const AllocRange range = RangeOf(events, stretch);
   if (range.first_seq == kNone) return drop;
@@ -97,9 +101,10 @@ GradientDrop MakeDrop(const std::vector<OrderEvent>& events, Stretch stretch) {
   return drop;
 }
 
-// With the parameters known: frees of most of their sizes. Temporaries of the optimizer are freed like that too, but were
-// made in one go.
-void AddDropsByParameters(const std::vector<OrderEvent>& events, Stretch run, const std::vector<uint64_t>& parameters, std::vector<GradientDrop>& drops) {
+// With the parameters known: frees of most of their sizes. Temporaries of the optimizer are freed like that too, but
+// were made in one go.
+void AddDropsByParameters(const std::vector<OrderEvent>& events, Stretch run, const std::vector<uint64_t>& parameters,
+                          std::vector<GradientDrop>& drops) {
   FlatMap<uint64_t, uint32_t> counts;
   for (const uint64_t size : parameters) ++counts[size];
   // Of starts that find equally many the last one: temporaries of the same sizes may have been freed right before.
@@ -140,7 +145,8 @@ void KeepRepeatedDrops(std::vector<GradientDrop>& drops) {
   uint32_t best_repeats = 0;
   for (const auto& [sizes, count] : repeats) {
     const uint32_t repeat = std::min(count, 2U);
-    const bool is_better = best == nullptr || repeat > best_repeats || (repeat == best_repeats && sizes.size() > best->size());
+    const bool is_better =
+        best == nullptr || repeat > best_repeats || (repeat == best_repeats && sizes.size() > best->size());
     if (!is_better) continue;
     best = &sizes;
     best_repeats = repeat;
@@ -172,16 +178,20 @@ std::vector<uint32_t> FindBackwards(const std::vector<OrderEvent>& events, const
     for (size_t i = first; i > 0 && first - i < kFarthest && scalar == first; --i) {
       if (events[i - 1].is_alloc && events[i - 1].size_bytes <= kScalarBytes) scalar = i - 1;
     }
-    if (scalar > 0 && scalar != first && events[scalar - 1].is_alloc && events[scalar - 1].size_bytes == events[scalar].size_bytes) --scalar;
+    if (scalar > 0 && scalar != first && events[scalar - 1].is_alloc &&
+        events[scalar - 1].size_bytes == events[scalar].size_bytes)
+      --scalar;
     begins.push_back(events[scalar].seq);
     std::vector<uint64_t> signature = Signature(events, scalar);
-    if (std::find(signatures.begin(), signatures.end(), signature) == signatures.end()) signatures.push_back(std::move(signature));
+    if (std::find(signatures.begin(), signatures.end(), signature) == signatures.end())
+      signatures.push_back(std::move(signature));
   }
   constexpr size_t kMostSignatures = 8;
   if (signatures.size() <= kMostSignatures) {  // further backwards, of accumulated gradients, start in the same way
     for (size_t i = 0; i < events.size(); ++i) {
       if (!events[i].is_alloc || events[i].size_bytes > kScalarBytes) continue;
-      if (std::find(signatures.begin(), signatures.end(), Signature(events, i)) != signatures.end()) begins.push_back(events[i].seq);
+      if (std::find(signatures.begin(), signatures.end(), Signature(events, i)) != signatures.end())
+        begins.push_back(events[i].seq);
     }
   }
   std::sort(begins.begin(), begins.end());
@@ -194,7 +204,8 @@ std::vector<uint32_t> FindForwards(const std::vector<OrderEvent>& events, uint32
   const std::vector<uint64_t> signature = Signature(events, OrderIndexAt(events, load_end_seq));
   std::vector<uint32_t> begins;
   for (size_t i = OrderIndexAt(events, load_end_seq); i < events.size(); ++i) {
-    if (events[i].is_alloc && events[i].size_bytes == signature[0] && Signature(events, i) == signature) begins.push_back(events[i].seq);
+    if (events[i].is_alloc && events[i].size_bytes == signature[0] && Signature(events, i) == signature)
+      begins.push_back(events[i].seq);
   }
   return begins;
 }
@@ -210,7 +221,9 @@ std::vector<uint64_t> WithoutRepeats(const std::vector<uint64_t>& sizes) {
 }  // namespace
 
 size_t OrderIndexAt(const std::vector<OrderEvent>& events, uint32_t seq) {
-  return static_cast<size_t>(std::lower_bound(events.begin(), events.end(), seq, [](const OrderEvent& event, uint32_t at) { return event.seq < at; }) - events.begin());
+  return static_cast<size_t>(std::lower_bound(events.begin(), events.end(), seq,
+                                              [](const OrderEvent& event, uint32_t at) { return event.seq < at; }) -
+                             events.begin());
 }
 
 OrderLandmarks FindOrderLandmarks(const Store& store, const Heap& heap) {

@@ -1,6 +1,6 @@
 #pragma once
-// What the order and sizes of events show without call stacks: where the model is loaded, where gradients are dropped, and
-// where each backward starts.
+// What the order and sizes of events show without call stacks: where the model is loaded, where gradients are dropped,
+// and where each backward starts.
 
 #include <vector>
 
@@ -11,7 +11,7 @@ namespace memstrata {
 /// One allocation or free with what is needed to compare it with others.
 struct OrderEvent {
   uint32_t seq = 0;
-  bool is_alloc = false;       // else free_requested
+  bool is_alloc = false;  // else free_requested
   uint64_t size_bytes = 0;
   uint32_t alloc_seq = kNone;  // of the block; kNone: before the recording
   uint32_t free_seq = kNone;   // of the block; kNone: never
@@ -21,18 +21,18 @@ struct OrderEvent {
 struct GradientDrop {
   uint32_t begin_seq = 0;
   uint32_t end_seq = 0;
-  std::vector<uint64_t> sizes_bytes;   // in the order of the parameters
-  uint32_t first_alloc_seq = kNone;    // of the gradients; kNone: all before the recording
+  std::vector<uint64_t> sizes_bytes;  // in the order of the parameters
+  uint32_t first_alloc_seq = kNone;   // of the gradients; kNone: all before the recording
   uint32_t last_alloc_seq = kNone;
 };
 
 struct OrderLandmarks {
-  std::vector<OrderEvent> events;              // allocations and requested frees only
+  std::vector<OrderEvent> events;  // allocations and requested frees only
   uint32_t load_end_seq = 0;
   std::vector<GradientDrop> drops;
-  std::vector<uint32_t> backward_begin_seqs;   // ascending
-  std::vector<uint32_t> forward_begin_seqs;    // ascending; batches of another shape are missing
-  std::vector<uint64_t> parameters_bytes;      // sizes of parameters in order, none twice in a row
+  std::vector<uint32_t> backward_begin_seqs;  // ascending
+  std::vector<uint32_t> forward_begin_seqs;   // ascending; batches of another shape are missing
+  std::vector<uint64_t> parameters_bytes;     // sizes of parameters in order, none twice in a row
 };
 
 /// Index of the first event at or after `seq`.

@@ -11,8 +11,8 @@
 namespace memstrata {
 
 enum class Phase : uint8_t {
-  kLoad,       // parameters and buffers come to the device
-  kInput,      // a batch comes to the device
+  kLoad,   // parameters and buffers come to the device
+  kInput,  // a batch comes to the device
   kForward,
   kLoss,
   kBackward,
@@ -20,13 +20,14 @@ enum class Phase : uint8_t {
   kClip,       // gradients are unscaled or clipped
   kOptimizer,
   kZeroGrad,
-  kEval,       // a forward without a backward, inside or outside training
-  kPrefill,    // the first forward of a generation, over the whole prompt
-  kDecode,     // a later forward of a generation
+  kEval,     // a forward without a backward, inside or outside training
+  kPrefill,  // the first forward of a generation, over the whole prompt
+  kDecode,   // a later forward of a generation
   kOther,
 };
 inline constexpr std::string_view kPhaseNames[] = {
-    "load", "input", "forward", "loss", "backward", "recompute", "clip", "optimizer", "zero_grad", "eval", "prefill", "decode", "other",
+    "load",      "input",     "forward", "loss",    "backward", "recompute", "clip",
+    "optimizer", "zero_grad", "eval",    "prefill", "decode",   "other",
 };
 
 /// What a phase was recognised by; the confidence falls in this order.
@@ -37,7 +38,7 @@ struct PhaseSpan {
   Phase phase = Phase::kOther;
   uint32_t step = kNone;  // index into Timeline::steps; kNone outside all steps
   uint32_t begin_seq = 0;
-  uint32_t end_seq = 0;   // exclusive
+  uint32_t end_seq = 0;  // exclusive
 };
 
 struct StepSpan {
@@ -51,9 +52,9 @@ struct Timeline {
   PhaseBasis basis = PhaseBasis::kStack;
   std::vector<StepSpan> steps;
   std::vector<PhaseSpan> phases;
-  std::vector<Phase> phase_of_event;      // [event_count]
-  std::vector<bool> is_plain;             // [event_count] the stack names no phase: work of the program itself
-  std::vector<uint32_t> step_of_event;    // [event_count], kNone outside all steps
+  std::vector<Phase> phase_of_event;    // [event_count]
+  std::vector<bool> is_plain;           // [event_count] the stack names no phase: work of the program itself
+  std::vector<uint32_t> step_of_event;  // [event_count], kNone outside all steps
 
   bool Has(Phase phase) const {
     for (const PhaseSpan& span : phases) {

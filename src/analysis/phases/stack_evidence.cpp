@@ -96,7 +96,8 @@ constexpr Rule kRules[] = {
 
 uint16_t MarksOf(std::string_view file, std::string_view function) {
   for (const Rule& rule : kRules) {
-    const bool names = rule.partial ? function.find(rule.function) != std::string_view::npos : function == rule.function;
+    const bool names =
+        rule.partial ? function.find(rule.function) != std::string_view::npos : function == rule.function;
     if (names && file.find(rule.file) != std::string_view::npos) return rule.marks;
   }
   return 0;
@@ -105,7 +106,8 @@ uint16_t MarksOf(std::string_view file, std::string_view function) {
 std::vector<uint16_t> MarkFrames(const Store& store) {
   const FrameTable& frames = store.stacks.frames();
   std::vector<uint16_t> marks(frames.size());
-  for (uint32_t row = 0; row < frames.size(); ++row) marks[row] = MarksOf(store.String(frames.file[row]), store.String(frames.function[row]));
+  for (uint32_t row = 0; row < frames.size(); ++row)
+    marks[row] = MarksOf(store.String(frames.file[row]), store.String(frames.function[row]));
   return marks;
 }
 
@@ -179,7 +181,7 @@ StackEvidence FindStackEvidence(const Store& store) {
   evidence.is_engine_thread.resize(stacks.size());
   std::vector<uint16_t> marks(stacks.size(), 0);
   std::vector<uint32_t> outermost(stacks.size(), 0);
-  std::vector<bool> is_main(stacks.size(), false);  // of outermost nodes
+  std::vector<bool> is_main(stacks.size(), false);      // of outermost nodes
   for (uint32_t row = 1; row < stacks.size(); ++row) {  // parents come first
     const uint32_t parent = stacks.parent[row].value;
     const uint16_t own = frame_marks[stacks.frame[row].value];
@@ -188,7 +190,8 @@ StackEvidence FindStackEvidence(const Store& store) {
     const bool starts_in_engine = parent == 0 && (own & kMarkAutogradApply) != 0;
     evidence.phase[row] = starts_in_engine ? Phase::kBackward : PhaseOf(evidence.phase[parent], marks[parent], own);
     const std::optional<Phase> phase = evidence.phase[row];
-    const bool only_main = phase == Phase::kOptimizer || phase == Phase::kZeroGrad || phase == Phase::kLoad || (own & kMarkMainThread) != 0;
+    const bool only_main = phase == Phase::kOptimizer || phase == Phase::kZeroGrad || phase == Phase::kLoad ||
+                           (own & kMarkMainThread) != 0;
     if (only_main) is_main[outermost[row]] = true;
   }
   SpreadFromSiblings(store, evidence.phase);

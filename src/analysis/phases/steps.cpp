@@ -13,7 +13,8 @@ bool IsSetUp(Phase phase) { return phase == Phase::kLoad || phase == Phase::kOth
 /// One forward and backward, perhaps with the update after it.
 struct Cycle {
   uint32_t begin_seq = 0;
-  bool has_update = false;  // the optimizer, clipping or zero_grad ran after its backward, or the next cycle starts with it
+  bool has_update =
+      false;  // the optimizer, clipping or zero_grad ran after its backward, or the next cycle starts with it
 };
 
 uint32_t FirstWork(const std::vector<Phase>& phases) {
@@ -25,10 +26,12 @@ uint32_t FirstWork(const std::vector<Phase>& phases) {
 // The recording starts after the first forward of its first step.
 bool StartsInStep(const std::vector<Phase>& phases) {
   const uint32_t first = FirstWork(phases);
-  return first < phases.size() && (IsUpdate(phases[first]) || phases[first] == Phase::kBackward || phases[first] == Phase::kRecompute);
+  return first < phases.size() &&
+         (IsUpdate(phases[first]) || phases[first] == Phase::kBackward || phases[first] == Phase::kRecompute);
 }
 
-// Of each event, its phase or the next later one that is a part of a step; evaluation and the program's own work are none.
+// Of each event, its phase or the next later one that is a part of a step; evaluation and the program's own work are
+// none.
 std::vector<Phase> NextStrongPhases(const std::vector<Phase>& phases) {
   std::vector<Phase> next(phases.size());
   Phase strong = Phase::kOther;
@@ -49,9 +52,10 @@ uint32_t CommonCaller(const StackTable& stacks, uint32_t a, uint32_t b) {
   return a;
 }
 
-// Cycles by jumps of the training loop: it starts over after a backward, in a function that called the forward as well as
-// the backward and the update.
-std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std::vector<Phase>& phases, std::span<const LoopJump> jumps) {
+// Cycles by jumps of the training loop: it starts over after a backward, in a function that called the forward as well
+// as the backward and the update.
+std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
+                                 std::span<const LoopJump> jumps) {
   const StackTable& stacks = store.stacks.stacks();
   const std::vector<Phase> next_strong = NextStrongPhases(phases);
   std::vector<Cycle> cycles = {{FirstWork(phases), false}};
@@ -77,7 +81,8 @@ std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std
       caller = kNone;
     }
     const uint32_t stack = store.events.stack[heap.events.begin + seq].value;
-    const bool is_main = phase == Phase::kForward || phase == Phase::kLoss || phase == Phase::kOptimizer || phase == Phase::kClip;
+    const bool is_main =
+        phase == Phase::kForward || phase == Phase::kLoss || phase == Phase::kOptimizer || phase == Phase::kClip;
     if (is_main && stack != 0) caller = caller == kNone ? stack : CommonCaller(stacks, caller, stack);
     had_backward = had_backward || phase == Phase::kBackward;
     had_update = had_update || (had_backward && IsUpdate(phase));
@@ -135,7 +140,8 @@ std::vector<uint32_t> JoinCycles(const std::vector<Cycle>& cycles) {
 }
 
 // Inference: the outermost loop that starts over while the model is called.
-std::vector<uint32_t> StepsOfInference(const Store& store, const Heap& heap, const std::vector<Phase>& phases, std::span<const LoopJump> all_jumps) {
+std::vector<uint32_t> StepsOfInference(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
+                                       std::span<const LoopJump> all_jumps) {
   const StackTable& stacks = store.stacks.stacks();
   std::vector<uint32_t> begins;
   const uint32_t first = FirstWork(phases);
@@ -153,7 +159,8 @@ std::vector<uint32_t> StepsOfInference(const Store& store, const Heap& heap, con
   if (loop == kNone) return begins;
   // A forward before the loop (the prefill) is a step of its own.
   uint32_t enters = first;
-  while (enters < phases.size() && !IsCalledFrom(stacks, store.events.stack[heap.events.begin + enters].value, loop)) ++enters;
+  while (enters < phases.size() && !IsCalledFrom(stacks, store.events.stack[heap.events.begin + enters].value, loop))
+    ++enters;
   const auto is_forward = [](Phase phase) { return phase == Phase::kForward || phase == Phase::kEval; };
   const bool forward_before = std::any_of(phases.begin() + first, phases.begin() + enters, is_forward);
   if (forward_before && enters < phases.size()) begins.push_back(enters);
@@ -165,9 +172,11 @@ std::vector<uint32_t> StepsOfInference(const Store& store, const Heap& heap, con
 
 }  // namespace
 
-std::vector<uint32_t> FindStepBegins(const Store& store, const Heap& heap, const std::vector<Phase>& phases, std::span<const LoopJump> jumps) {
+std::vector<uint32_t> FindStepBegins(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
+                                     std::span<const LoopJump> jumps) {
   if (FirstWork(phases) == phases.size()) return {};
-  const bool is_inference = std::find(phases.begin(), phases.end(), Phase::kEval) != phases.end() && std::find(phases.begin(), phases.end(), Phase::kBackward) == phases.end();
+  const bool is_inference = std::find(phases.begin(), phases.end(), Phase::kEval) != phases.end() &&
+                            std::find(phases.begin(), phases.end(), Phase::kBackward) == phases.end();
   if (is_inference) return StepsOfInference(store, heap, phases, jumps);
   const std::vector<Cycle> by_jumps = CyclesByJumps(store, heap, phases, jumps);
   return JoinCycles(by_jumps.size() > 1 ? by_jumps : CyclesByOrder(phases));

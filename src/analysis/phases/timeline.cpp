@@ -15,7 +15,8 @@ void CutSteps(Timeline& timeline, const std::vector<uint32_t>& begins, uint32_t 
   for (size_t i = 0; i < begins.size(); ++i) {
     const uint32_t end = i + 1 < begins.size() ? begins[i + 1] : event_count;
     timeline.steps.push_back({begins[i], end, true});
-    std::fill(timeline.step_of_event.begin() + begins[i], timeline.step_of_event.begin() + end, static_cast<uint32_t>(i));
+    std::fill(timeline.step_of_event.begin() + begins[i], timeline.step_of_event.begin() + end,
+              static_cast<uint32_t>(i));
   }
 }
 

@@ -11,7 +11,7 @@ std::optional<uint32_t> Row(uint32_t row) { return row == kNone ? std::nullopt :
 void WriteStack(JsonWriter& json, const Store& store, std::string_view key, StackId stack) {
   json.Key(key);
   if (stack.value == 0) return json.Null();
-  WriteFrames(json, store, FoldedFramesOf(store, stack));
+  WriteFrames(json, store, FramesOf(store, stack));
 }
 
 void WriteSteps(JsonWriter& json, const HeapExplained& heap) {

@@ -11,12 +11,15 @@ namespace {
 
 class ExplainText {
  public:
-  ExplainText(const ExplainAnswer& answer, const TextStyle& style) : answer_(answer), style_(style), width_(static_cast<size_t>(std::clamp(style.width, 60, 140))) {}
+  ExplainText(const ExplainAnswer& answer, const TextStyle& style)
+      : answer_(answer), style_(style), width_(static_cast<size_t>(std::clamp(style.width, 60, 140))) {}
 
   std::string Write() {
     if (answer_.heaps.empty()) out_ += "No device memory was in use when this file was written.\n";
     for (const HeapExplained& heap : answer_.heaps) WriteHeap(heap);
-    for (const Missing& missing : answer_.store->missing) out_ += "\n" + WrapLines(fmt::format("{}: {} {}", missing.what, missing.why, missing.how_to_get), width_, 2) + "\n";
+    for (const Missing& missing : answer_.store->missing)
+      out_ +=
+          "\n" + WrapLines(fmt::format("{}: {} {}", missing.what, missing.why, missing.how_to_get), width_, 2) + "\n";
     return std::move(out_);
   }
 
@@ -44,7 +47,8 @@ class ExplainText {
     const uint32_t step = heap.marks.step == kNone ? 0 : heap.marks.step;
     out_ += style_.Dim(fmt::format("  step {}          events        peak       change\n", step));
     for (const PhaseExplained& phase : Merged(heap, step)) {
-      out_ += fmt::format("  {}  {}  {}  {}\n", PadRight(kPhaseNames[static_cast<size_t>(phase.span.phase)], 10), PadLeft(FormatCount(phase.span.end_seq - phase.span.begin_seq), 12),
+      out_ += fmt::format("  {}  {}  {}  {}\n", PadRight(kPhaseNames[static_cast<size_t>(phase.span.phase)], 10),
+                          PadLeft(FormatCount(phase.span.end_seq - phase.span.begin_seq), 12),
                           PadLeft(FormatBytes(phase.peak_live_bytes), 10), PadLeft(FormatBytes(phase.delta_bytes), 11));
     }
   }
@@ -69,13 +73,17 @@ class ExplainText {
   void WriteBands(const HeapExplained& heap) {
     if (heap.bands.empty()) return;
     const Peak& peak = heap.analysis.peak;
-    const std::string where = peak.moment.seq() == kNone ? "before the first event"
-                                                         : fmt::format("in {}", kPhaseNames[static_cast<size_t>(heap.analysis.timeline.phase_of_event[peak.moment.seq()])]);
+    const std::string where =
+        peak.moment.seq() == kNone
+            ? "before the first event"
+            : fmt::format("in {}",
+                          kPhaseNames[static_cast<size_t>(heap.analysis.timeline.phase_of_event[peak.moment.seq()])]);
     Heading(fmt::format("The peak, {} {}", FormatBytes(peak.bytes), where));
     for (const Band& band : heap.bands) {
       if (band.at_peak_bytes == 0) continue;
       const double share = static_cast<double>(band.at_peak_bytes) / static_cast<double>(peak.bytes);
-      out_ += fmt::format("  {}  {}  {}\n", PadLeft(FormatBytes(band.at_peak_bytes), 10), PadLeft(FormatPercent(share), 7), kCategoryNames[static_cast<size_t>(band.category)]);
+      out_ += fmt::format("  {}  {}  {}\n", PadLeft(FormatBytes(band.at_peak_bytes), 10),
+                          PadLeft(FormatPercent(share), 7), kCategoryNames[static_cast<size_t>(band.category)]);
     }
   }
 
@@ -93,7 +101,8 @@ class ExplainText {
     Heading("The peak if one of these were gone");
     for (const NextPeak& next : heap.next_peaks) {
       if (next.gain_bytes == 0) continue;
-      out_ += fmt::format("  {}  lower by {} without {}\n", PadLeft(FormatBytes(next.peak.bytes), 10), FormatBytes(next.gain_bytes), next.remove);
+      out_ += fmt::format("  {}  lower by {} without {}\n", PadLeft(FormatBytes(next.peak.bytes), 10),
+                          FormatBytes(next.gain_bytes), next.remove);
     }
   }
 
@@ -105,6 +114,8 @@ class ExplainText {
 
 }  // namespace
 
-Status WriteExplainText(const ExplainAnswer& answer, const TextStyle& style, ByteSink& sink) { return sink.Write(ExplainText(answer, style).Write()); }
+Status WriteExplainText(const ExplainAnswer& answer, const TextStyle& style, ByteSink& sink) {
+  return sink.Write(ExplainText(answer, style).Write());
+}
 
 }  // namespace memstrata
