@@ -63,7 +63,8 @@ class Stack {
     const Tensor query = Heads(layer.query(tape, x));
     const Tensor key = Heads(layer.key(tape, x));
     const Tensor value = Heads(layer.value(tape, x));
-    return Dropout(tape, layer.output(tape, Attend(tape, query, key, value, call)), spec_.dropout);
+    const Tensor output = layer.output(tape, Attend(tape, query, key, value, call));
+    return spec_.drops_attention_output ? Dropout(tape, output, spec_.dropout) : output;
   }
 
   Tensor Mlp(Tape& tape, const EncoderLayer& layer, const Tensor& x) const {

@@ -102,6 +102,7 @@ void ApplyOpt(const ConfigJson& config, DecoderSpec& spec) {
   spec.is_gated = false;
   spec.rotary_dim = 0;
   spec.residual_dropout = config.Number("dropout").value_or(0.1);
+  spec.scales_query = spec.has_position_per_sample = true;
   spec.has_final_norm = config.Flag("do_layer_norm_before", true) && !config.Flag("_remove_final_layer_norm", false);
 }
 
@@ -188,10 +189,11 @@ Status ApplyFamily(const ConfigJson& config, DecoderSpec& spec) {
     spec.scales_embedding = true;
     spec.norms_outputs = type == "gemma2";
     spec.caps_logits = type == "gemma2" && config.Number("final_logit_softcapping").has_value();
+    spec.caps_scores = type == "gemma2" && config.Number("attn_logit_softcapping").has_value();
     if (type == "gemma2") MEMSTRATA_TRY(ReadWindow(config, spec));
   } else if (type == "phi3") {
     spec.qkv = QkvLayout::kFusedSlices;
-    spec.fuses_gate_up = true;
+    spec.fuses_gate_up = spec.concatenates_rotary = true;
     spec.ties_head = config.Flag("tie_word_embeddings", false);
     spec.rotary_dim = Share(spec.head_dim, config.Number("partial_rotary_factor"));
     spec.embedding_dropout = config.Number("embd_pdrop").value_or(0);
@@ -333,7 +335,9 @@ bool ExpertSpec::IsSparse(int64_t layer) const {
 bool IsDecoder(const std::string& type) { return Contains(kSimulatedTypes, type) || Contains(kDescribedTypes, type); }
 
 bool IsSimulated(const DecoderSpec& spec) {
-  return Contains(kSimulatedTypes, spec.model_type) && spec.experts.count == 0;
+  // A model without a final norm (OPT 350M) orders its norms in another way.
+  return Contains(kSimulatedTypes, spec.model_type) && spec.experts.count == 0 && spec.has_final_norm &&
+         spec.embedding_width == spec.hidden;
 }
 
 Result<DecoderSpec> ReadDecoder(const ConfigJson& config, const std::string& model_type) {

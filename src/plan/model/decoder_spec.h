@@ -92,6 +92,10 @@ struct DecoderSpec {
   double attention_dropout = 0;
   double residual_dropout = 0;
   bool caps_logits = false;
+  bool caps_scores = false;              // attention scores pass a scaled tanh
+  bool concatenates_rotary = false;      // Phi-3 joins the turned part with an empty rest
+  bool scales_query = false;             // OPT multiplies the queries instead of the scores
+  bool has_position_per_sample = false;  // OPT looks positions up for each sample
   int64_t sliding_window = 0;          // 0: none
   std::vector<bool> layer_is_sliding;  // empty: all layers, when there is a window
 

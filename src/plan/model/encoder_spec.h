@@ -1,5 +1,5 @@
 #pragma once
-// Transformer encoders: masked language models (BERT, RoBERTa), image classifiers (ViT, DeiT) and CLIP's pair of
+// Transformer encoders: masked language models (BERT, RoBERTa, DistilBERT), image classifiers (ViT, DeiT) and CLIP's pair of
 // towers.
 
 #include <optional>
@@ -23,6 +23,7 @@ struct EncoderStack {
   bool qkv_bias = true;
   bool holds_attention_results =
       false;  // its Python names keep the norm and the attention's result until the layer ends
+  bool drops_attention_output = true;  // DistilBERT does not
   double dropout = 0;
   double attention_dropout = 0;
 };
