@@ -2,5 +2,4 @@
 
 namespace memstrata::bench {
 std::vector<ScoredRow> ScorePoints(const std::vector<CsvRow>&) { return {}; }
-std::vector<ScoredRow> ScoreMegatron(const std::vector<CsvRow>&) { return {}; }
 }  // namespace memstrata::bench

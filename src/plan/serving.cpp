@@ -40,7 +40,7 @@ DevicePlan ServingDevice(const PlanRequest& request) {
   const Workload& w = request.workload;
   const ModelDescription& model = request.model;
   DevicePlan device;
-  const StateSizes sizes = SizesOfStates(ParametersOfRank(model, w, 0), w);
+  const StateSizes sizes = SizesOfStates(model, ParametersOfRank(model, w, 0), w);
   uint64_t weights = sizes.weight_bytes;
   std::string how = fmt::format("{} B x {} parameters / {} devices", sizes.weight_each, model.parameter_count,
                                 w.parallel.tensor * w.parallel.pipeline);

@@ -218,7 +218,7 @@ bool CanSimulate(const PlanRequest& request) {
   const Workload& w = request.workload;
   return request.model.HasSimulatedStep() && w.engine == Engine::kTorch && w.parallel.DeviceCount() == 1 &&
          w.task != Task::kServe && w.weight_format == WeightFormat::kAsPrecision &&
-         HasSimulatedOptimizer(w.optimizer) && !w.is_compiled && w.recompute != Recompute::kSelective;
+         HasSimulatedOptimizer(w.optimizer) && !w.is_compiled && w.loss == Loss::kPlain && w.recompute != Recompute::kSelective;
 }
 
 DevicePlan SimulateDevice(const PlanRequest& request) {

@@ -246,8 +246,9 @@ void AddExperts(const DecoderSpec& spec, ParameterBuilder& build) {
   const ExpertSpec& experts = spec.experts;
   build.Add("router.weight", {experts.count, spec.hidden}, Role::kRouter);
   if (experts.has_score_bias || experts.has_bias) build.Add("router.bias", {experts.count}, Role::kRouter);
-  build.Add("experts.gate_up", {experts.count, 2 * experts.intermediate, spec.hidden}, Role::kExpert);
-  if (experts.has_bias) build.Add("experts.gate_up_bias", {experts.count, 2 * experts.intermediate}, Role::kExpert);
+  const int64_t first_width = (experts.is_gated ? 2 : 1) * experts.intermediate;
+  build.Add("experts.gate_up", {experts.count, first_width, spec.hidden}, Role::kExpert);
+  if (experts.has_bias) build.Add("experts.gate_up_bias", {experts.count, first_width}, Role::kExpert);
   build.Add("experts.down", {experts.count, spec.hidden, experts.intermediate}, Role::kExpert);
   if (experts.has_bias) build.Add("experts.down_bias", {experts.count, spec.hidden}, Role::kExpert);
   if (experts.shared_intermediate > 0) {

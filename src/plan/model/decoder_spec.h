@@ -34,6 +34,7 @@ struct ExpertSpec {
   int64_t per_token = 0;
   int64_t intermediate = 0;
   int64_t shared_intermediate = 0;  // width of the always-on MLP, 0: none
+  bool is_gated = true;
   bool has_shared_gate = false;
   bool has_score_bias = false;  // a correction for each expert, kept with the router
   bool has_bias = false;
