@@ -16,7 +16,7 @@ struct DecoderLayer {
 class Decoder final : public EagerModel {
  public:
   Decoder(Tape& tape, const DecoderSpec& spec, DType dtype, const LoraOptions& lora)
-      : spec_(spec), parameters_(tape, DecoderParameters(spec), DecoderBuffers(spec), dtype) {
+      : spec_(spec), parameters_(tape, DecoderParameters(spec), DecoderBuffers(spec), dtype, lora) {
     if (lora.rank > 0) parameters_.AddLora(tape, lora);
     for (int64_t i = 0; i < spec.layer_count; ++i) layers_.push_back(FindLayer(fmt::format("layers.{}.", i)));
     final_norm_ = NormLayer::Find(parameters_, "norm", spec.norm);

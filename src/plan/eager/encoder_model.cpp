@@ -79,7 +79,7 @@ class Stack {
 class Encoder final : public EagerModel {
  public:
   Encoder(Tape& tape, const EncoderSpec& spec, DType dtype, const LoraOptions& lora)
-      : spec_(spec), parameters_(tape, EncoderParameters(spec), EncoderBuffers(spec), dtype) {
+      : spec_(spec), parameters_(tape, EncoderParameters(spec), EncoderBuffers(spec), dtype, lora) {
     if (lora.rank > 0) parameters_.AddLora(tape, lora);
     if (spec.text) text_ = std::make_unique<Stack>(parameters_, spec.text_stack);
     if (spec.image) image_ = std::make_unique<Stack>(parameters_, spec.image_stack);

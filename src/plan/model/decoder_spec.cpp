@@ -16,7 +16,7 @@ Status ReadCommon(const ConfigJson& config, DecoderSpec& spec) {
                              config.RequiredIntegerOf({"num_hidden_layers", "n_layer", "num_layers"}));
   MEMSTRATA_ASSIGN_OR_RETURN(spec.hidden, config.RequiredIntegerOf({"hidden_size", "n_embd"}));
   MEMSTRATA_ASSIGN_OR_RETURN(spec.heads, config.RequiredIntegerOf({"num_attention_heads", "n_head"}));
-  MEMSTRATA_ASSIGN_OR_RETURN(spec.kv_heads, config.Integer("num_key_value_heads", spec.heads));
+  MEMSTRATA_ASSIGN_OR_RETURN(spec.kv_heads, config.IntegerOf({"num_key_value_heads", "num_kv_heads"}, spec.heads));
   MEMSTRATA_ASSIGN_OR_RETURN(spec.vocabulary, config.RequiredInteger("vocab_size"));
   MEMSTRATA_ASSIGN_OR_RETURN(spec.intermediate,
                              config.IntegerOf({"intermediate_size", "n_inner", "ffn_dim"}, 4 * spec.hidden));
@@ -163,6 +163,16 @@ void ApplyWiderFamily(const ConfigJson& config, DecoderSpec& spec) {
   if (type == "gpt_oss") {
     spec.qkv_bias = spec.out_bias = config.Flag("attention_bias", true);
     spec.has_attention_sinks = true;
+  }
+  if (type == "falcon") {  // one norm for both blocks (7B) or one each (40B); one or few key/value heads
+    spec.norm = NormKind::kLayer;
+    spec.norm_has_bias = spec.parallel_residual = true;
+    spec.shares_norm = !config.Flag("new_decoder_architecture", false);
+    spec.is_gated = false;
+    spec.qkv_bias = spec.out_bias = spec.mlp_bias = config.Flag("bias", false);
+    spec.ties_head = config.Flag("tie_word_embeddings", true);
+    spec.activation = ActivationKind::kSavesInput;
+    if (config.Flag("multi_query", true) && spec.shares_norm) spec.kv_heads = 1;
   }
   if (type == "cohere") {
     spec.norm = NormKind::kLayer;
@@ -318,7 +328,7 @@ constexpr std::string_view kSimulatedTypes[] = {"llama", "mistral", "qwen2", "qw
                                                 "phi3",  "gpt2",    "opt",   "gpt_neox", "starcoder2", "stablelm"};
 constexpr std::string_view kDescribedTypes[] = {"mixtral",     "qwen2_moe", "qwen3_moe", "deepseek_v2", "deepseek_v3",
                                                 "kimi_k2",     "olmo2",     "olmo3",     "olmoe",       "exaone4",
-                                                "gemma3_text", "glm4_moe",  "gpt_oss",   "cohere",      "granite",
+                                                "falcon", "gemma3_text", "glm4_moe",  "gpt_oss",   "cohere",      "granite",
                                                 "smollm3",     "ministral", "deepseek",  "minimax_m2"};
 
 bool Contains(std::span<const std::string_view> types, const std::string& type) {
