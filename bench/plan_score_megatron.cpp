@@ -11,9 +11,9 @@ using plan::ConfigJson;
 using plan::DecoderSpec;
 using plan::PlanRequest;
 
-constexpr int64_t kGpt2Vocabulary = 50257;   // Megatron's default tokenizer
+constexpr int64_t kGpt2Vocabulary = 50257;  // Megatron's default tokenizer
 constexpr int64_t kBertVocabulary = 30522;
-constexpr int64_t kT5Vocabulary = 30522;     // its T5 tests use BERT's word pieces and extra ids
+constexpr int64_t kT5Vocabulary = 30522;  // its T5 tests use BERT's word pieces and extra ids
 
 int64_t Whole(const ConfigJson& arguments, std::string_view key, int64_t otherwise) {
   return arguments.Integer(key, otherwise).value_or(otherwise);
@@ -30,7 +30,8 @@ std::string OutOfScope(const CsvRow& row, const ConfigJson& arguments) {
   if (Cell(row, "gpus").empty()) return "no GPU count, so no data-parallel degree";
   if (Cell(row, "kind") == "rl") return "reinforcement learning: generation and training share the device";
   if (KindOf(row) == "hybrid" || arguments.Has("hybrid-layer-pattern")) return "state-space layers";
-  if (KindOf(row) == "mimo" || KindOf(row).starts_with("multimodal")) return "a vision tower that the arguments do not describe";
+  if (KindOf(row) == "mimo" || KindOf(row).starts_with("multimodal"))
+    return "a vision tower that the arguments do not describe";
   if (Cell(row, "hidden_size").empty()) return "no model: the arguments give no hidden size";
   return "";
 }
@@ -66,12 +67,14 @@ DecoderSpec SpecOf(const ConfigJson& arguments, const std::string& kind, int64_t
   spec.hidden = Whole(arguments, "hidden-size", 0);
   spec.layer_count = Whole(arguments, "num-layers", 0);
   spec.heads = Whole(arguments, "num-attention-heads", 1);
-  spec.kv_heads = Is(arguments, "group-query-attention") ? Whole(arguments, "num-query-groups", spec.heads) : spec.heads;
+  spec.kv_heads =
+      Is(arguments, "group-query-attention") ? Whole(arguments, "num-query-groups", spec.heads) : spec.heads;
   spec.head_dim = Whole(arguments, "kv-channels", spec.hidden / std::max<int64_t>(1, spec.heads));
   spec.is_gated = Is(arguments, "swiglu");
   const int64_t gated_width = spec.hidden * 8 / 3 / 64 * 64;
   spec.intermediate = Whole(arguments, "ffn-hidden-size", spec.is_gated ? gated_width : 4 * spec.hidden);
-  spec.norm = arguments.Text("normalization").value_or("LayerNorm") == "RMSNorm" ? plan::NormKind::kRms : plan::NormKind::kLayer;
+  spec.norm = arguments.Text("normalization").value_or("LayerNorm") == "RMSNorm" ? plan::NormKind::kRms
+                                                                                 : plan::NormKind::kLayer;
   spec.norm_has_bias = spec.norm == plan::NormKind::kLayer;
   spec.qkv_bias = spec.out_bias = spec.mlp_bias = !Is(arguments, "disable-bias-linear");
   spec.vocabulary = PaddedVocabulary(arguments, kind, tensor);
@@ -117,7 +120,9 @@ PlanRequest RequestOf(const CsvRow& row, const ConfigJson& arguments) {
   w.target_sequence = Whole(arguments, "decoder-seq-length", 0);
   w.batch = Whole(arguments, "micro-batch-size", 1);
   w.accumulation = std::max<int64_t>(1, Whole(arguments, "global-batch-size", w.batch) / (w.batch * w.parallel.data));
-  w.precision = Is(arguments, "bf16") ? plan::Precision::kBfloat16 : Is(arguments, "fp16") ? plan::Precision::kFloat16 : plan::Precision::kFloat32;
+  w.precision = Is(arguments, "bf16")   ? plan::Precision::kBfloat16
+                : Is(arguments, "fp16") ? plan::Precision::kFloat16
+                                        : plan::Precision::kFloat32;
   if (arguments.Text("recompute-granularity") == "full") w.recompute = plan::Recompute::kFull;
   if (arguments.Text("recompute-granularity") == "selective") w.recompute = plan::Recompute::kSelective;
   if (Is(arguments, "cross-entropy-loss-fusion")) w.loss = plan::Loss::kFused;
@@ -136,7 +141,9 @@ PlanRequest RequestOf(const CsvRow& row, const ConfigJson& arguments) {
     request.model = plan::DescribeT5(t5, Cell(row, "file"), "arguments of the test");
   }
   const std::string& platform = Cell(row, "platform");
-  const Result<plan::Card> card = plan::FindCard(platform == "a100" ? "a100-80g" : platform == "h100" ? "h100-80g" : "b200");
+  const Result<plan::Card> card = plan::FindCard(platform == "a100"   ? "a100-80g"
+                                                 : platform == "h100" ? "h100-80g"
+                                                                      : "b200");
   if (card) request.card = *card;
   return request;
 }

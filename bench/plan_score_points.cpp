@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "plan/kv_cache.h"
 #include "plan/request_file.h"
+#include "plan/serving.h"
 #include "plan_score.h"
 
 namespace memstrata::bench {
@@ -13,24 +13,50 @@ using plan::PlanRequest;
 // Part of a name in the table → what it stands for; the first that is found counts.
 using NameMap = std::pair<std::string_view, std::string_view>;
 
-constexpr NameMap kModels[] = {
-    {"llama 3.1 405b", "llama-3.1-405b"}, {"llama 3.1 70b", "llama-3.1-70b"}, {"llama 3 70b", "llama-3.1-70b"}, {"llama 3.1 8b", "llama-3.1-8b"},
-    {"llama 3 8b", "llama-3.1-8b"},       {"llama-3-8b", "llama-3.1-8b"},     {"llama-3.1-8b", "llama-3.1-8b"}, {"llama 2 7b", "llama-2-7b"},
-    {"llama2 7b", "llama-2-7b"},          {"llama-2 7b", "llama-2-7b"},       {"llama 2 13b", "llama-2-13b"},   {"llama 2 70b", "llama-2-70b"},
-    {"codellama 34b", "codellama-34b"},   {"phi-1.5", "phi-1.5"},             {"stablelm alpha 3b", "stablelm-alpha-3b"},
-    {"falcon 7b", "falcon-7b"},           {"falcon 40b", "falcon-40b"},       {"qwen3 8b", "qwen3-8b"},         {"r1-distill-qwen-14b", "qwen2.5-14b"},
-    {"distill-14b", "qwen2.5-14b"},       {"deepseek-v2-lite", "deepseek-v2-lite"}, {"v2-lite", "deepseek-v2-lite"},
-    {"bert_base", "bert-base"},           {"bert_large", "bert-large"},       {"bert-large", "bert-large"},     {"gpt2_large", "gpt2-large"},
-    {"gpt2_xl", "gpt2-xl"},               {"vit-h", "vit-huge-14"},           {"vit_huge", "vit-huge-14"}};
+constexpr NameMap kModels[] = {{"llama 3.1 405b", "llama-3.1-405b"},
+                               {"llama 3.1 70b", "llama-3.1-70b"},
+                               {"llama 3 70b", "llama-3.1-70b"},
+                               {"llama-3-70b", "llama-3.1-70b"},
+                               {"llama-3.1-70b", "llama-3.1-70b"},
+                               {"llama-3.3-70b", "llama-3.1-70b"},
+                               {"llama 3.1 8b", "llama-3.1-8b"},
+                               {"llama 3 8b", "llama-3.1-8b"},
+                               {"llama-3-8b", "llama-3.1-8b"},
+                               {"llama-3.1-8b", "llama-3.1-8b"},
+                               {"llama 2 7b", "llama-2-7b"},
+                               {"llama2 7b", "llama-2-7b"},
+                               {"llama-2 7b", "llama-2-7b"},
+                               {"llama 2 13b", "llama-2-13b"},
+                               {"llama 2 70b", "llama-2-70b"},
+                               {"codellama 34b", "codellama-34b"},
+                               {"phi-1.5", "phi-1.5"},
+                               {"stablelm alpha 3b", "stablelm-alpha-3b"},
+                               {"falcon 7b", "falcon-7b"},
+                               {"falcon 40b", "falcon-40b"},
+                               {"qwen3 8b", "qwen3-8b"},
+                               {"r1-distill-qwen-14b", "qwen2.5-14b"},
+                               {"distill-14b", "qwen2.5-14b"},
+                               {"deepseek-v2-lite", "deepseek-v2-lite"},
+                               {"v2-lite", "deepseek-v2-lite"},
+                               {"bert_base", "bert-base"},
+                               {"bert_large", "bert-large"},
+                               {"bert-large", "bert-large"},
+                               {"gpt2_large", "gpt2-large"},
+                               {"gpt2_xl", "gpt2-xl"},
+                               {"vit-h", "vit-huge-14"},
+                               {"vit_huge", "vit-huge-14"}};
 
-constexpr NameMap kCards[] = {{"h100 96", "h100-96g"}, {"h200", "h200"},         {"h100", "h100-80g"},   {"gb200", "b200"},      {"b200", "b200"},
-                              {"a100 40", "a100-40g"}, {"a100-40", "a100-40g"},  {"a100", "a100-80g"},   {"a6000", "48GiB"},     {"4090", "rtx4090"},
-                              {"v100", "v100-16g"},    {"4070", "16GiB"},        {"l40s", "l40s"},       {"16gb class", "15.77GiB"}, {"178.36", "b200"}};
+constexpr NameMap kCards[] = {{"h100 96", "h100-96g"}, {"h200", "h200"},           {"h100", "h100-80g"},
+                              {"gb200", "b200"},       {"b200", "b200"},           {"a100 40", "a100-40g"},
+                              {"a100-40", "a100-40g"}, {"a100", "a100-80g"},       {"a6000", "48GiB"},
+                              {"4090", "rtx4090"},     {"v100", "v100-16g"},       {"4070", "16GiB"},
+                              {"l40s", "l40s"},        {"16gb class", "15.77GiB"}, {"178.36", "b200"}};
 
 constexpr std::string_view kConvolutional[] = {"vgg", "resnet", "xception", "mobilenet", "efficientnet", "inception"};
 
 std::string Lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 
@@ -43,7 +69,9 @@ std::string_view Lookup(const NameMap (&map)[N], const std::string& text) {
   return "";
 }
 
-bool Mentions(const CsvRow& row, std::string_view column, std::string_view word) { return Lower(Cell(row, column)).find(word) != std::string::npos; }
+bool Mentions(const CsvRow& row, std::string_view column, std::string_view word) {
+  return Lower(Cell(row, column)).find(word) != std::string::npos;
+}
 
 std::string OutOfScope(const CsvRow& row) {
   for (const std::string_view name : kConvolutional) {
@@ -70,7 +98,7 @@ double UnitBytes(const std::string& unit) {
 
 // "FSDP8 TP8 PP8 CP2" → degrees.
 void SetParallel(const CsvRow& row, plan::Parallel& parallel) {
-  const std::string text = Lower(Cell(row, "parallelism"));
+  const std::string text = Lower(Cell(row, "parallelism") + " " + Cell(row, "method"));
   const auto degree = [&](std::string_view name) -> int64_t {
     for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
       const bool starts_word = at == 0 || std::isalpha(static_cast<unsigned char>(text[at - 1])) == 0;
@@ -86,8 +114,9 @@ void SetParallel(const CsvRow& row, plan::Parallel& parallel) {
   const int64_t sharded = std::max(degree("fsdp"), degree("zero"));
   if (text.find("fsdp") != std::string::npos) parallel.sharding = plan::Sharding::kZero3;
   const auto gpus = std::max<int64_t>(1, static_cast<int64_t>(NumberCell(row, "gpus", 1)));
-  parallel.data = sharded > 0 ? sharded : std::max<int64_t>(1, gpus / (parallel.tensor * parallel.pipeline * parallel.context));
-  if (text == "single" || Cell(row, "mode") == "inference") parallel.data = 1;
+  parallel.data =
+      sharded > 0 ? sharded : std::max<int64_t>(1, gpus / (parallel.tensor * parallel.pipeline * parallel.context));
+  if (Cell(row, "parallelism") == "single" || Cell(row, "mode") == "inference") parallel.data = 1;
 }
 
 void SetPrecision(const CsvRow& row, plan::Workload& w) {
@@ -110,8 +139,10 @@ void SetMethod(const CsvRow& row, plan::Workload& w) {
   const std::string method = Lower(Cell(row, "method"));
   w.is_compiled = method.find("compile") != std::string::npos;
   const std::string checkpoint = Lower(Cell(row, "act_ckpt"));
-  if (checkpoint.find("selective") != std::string::npos || checkpoint.find("sac") != std::string::npos) w.recompute = plan::Recompute::kSelective;
-  if (checkpoint.find("full") != std::string::npos || checkpoint.find("fsdp script") != std::string::npos) w.recompute = plan::Recompute::kFull;
+  if (checkpoint.find("selective") != std::string::npos || checkpoint.find("sac") != std::string::npos)
+    w.recompute = plan::Recompute::kSelective;
+  if (checkpoint.find("full") != std::string::npos || checkpoint.find("fsdp script") != std::string::npos)
+    w.recompute = plan::Recompute::kFull;
   if (w.task != plan::Task::kTrain) return;
   if (method.find("lora") != std::string::npos || method.find("adapter") != std::string::npos) {
     w.lora_rank = 8;  // the trainers' default, on queries and values
@@ -136,11 +167,22 @@ PlanRequest RequestOf(const CsvRow& row) {
   constexpr double kUsualPrompt = 64;
   w.sequence = static_cast<int64_t>(NumberCell(row, "seq", mode == "inference" ? kUsualPrompt : kUsualSequence));
   w.batch = std::max<int64_t>(1, static_cast<int64_t>(NumberCell(row, "micro_batch", 1)));
-  if (w.parallel.pipeline > 1) w.accumulation = w.batch;  // a micro-batch of one for each piece of the pipeline
-  if (w.parallel.pipeline > 1) w.batch = 1;
-  if (w.engine == plan::Engine::kMegatron) w.batch = static_cast<int64_t>(NumberCell(row, "micro_batch", 1));
+  if (w.parallel.pipeline > 1) {
+    w.accumulation = w.parallel.pipeline;
+    // torchtitan gives the batch of a rank, which it cuts into as many pieces as there are stages.
+    if (w.engine == plan::Engine::kTorchtitan) w.batch = std::max<int64_t>(1, w.batch / w.parallel.pipeline);
+  }
   w.use_cache = mode != "finetune";
   request.model = *plan::DescribePreset(Lookup(kModels, Cell(row, "model")));
+  if (Mentions(row, "source", "litgpt")) {
+    // LitGPT has an own head in every model and PyTorch's own activation functions.
+    if (auto* decoder = std::get_if<plan::DecoderSpec>(&request.model.step)) {
+      plan::DecoderSpec spec = *decoder;
+      spec.ties_head = false;
+      spec.activation = plan::ActivationKind::kSavesInput;
+      request.model = plan::DescribeDecoder(spec, request.model.name, request.model.source);
+    }
+  }
   if (const auto* spec = std::get_if<plan::EncoderSpec>(&request.model.step)) {
     w.mask = plan::AttentionMask::kNone;
     if (spec->text) w.sequence = std::min(w.sequence, spec->text->position_count);
@@ -158,7 +200,7 @@ std::string FamilyOf(const CsvRow& row, const PlanRequest& request) {
 }
 
 // The device's own figure, an engine's line or the framework's peak, as the source measured.
-void SetFromMetric(const CsvRow& row, const plan::DevicePlan& device, ScoredRow& scored) {
+void SetFromMetric(const CsvRow& row, const PlanRequest& request, const plan::DevicePlan& device, ScoredRow& scored) {
   const std::string metric = Lower(Cell(row, "metric"));
   plan::DevicePlan view = device;
   const auto use = [&](uint64_t low, uint64_t best, uint64_t high) {
@@ -170,11 +212,15 @@ void SetFromMetric(const CsvRow& row, const plan::DevicePlan& device, ScoredRow&
   if (metric.find("reserved") != std::string::npos) {
     use(device.framework_peak_low_bytes, device.framework_reserved_bytes, device.framework_reserved_bytes * 11 / 10);
   }
-  for (const auto& [word, term] : {std::pair{"weights", "weights"}, {"graphs", "graphs"}, {"non_torch", "context"}, {"kv", "kv_cache"}}) {
-    if (metric.find("engine log") == std::string::npos || metric.find(word) == std::string::npos) continue;
+  for (const auto& [word, term] : {std::pair{"weights", "weights"}, {"graphs", "graphs"}, {"non_torch", "context"}}) {
+    if (request.workload.task != plan::Task::kServe || metric.find(word) == std::string::npos) continue;
     for (const plan::Line& line : device.lines) {
       if (line.term == term) use(line.low_bytes, line.bytes, line.high_bytes);
     }
+  }
+  const std::optional<plan::CachePool> pool = plan::PoolOf(request, device);
+  if (request.workload.task == plan::Task::kServe && metric.find("kv") != std::string::npos && pool) {
+    use(pool->low_bytes, pool->bytes, pool->high_bytes);
   }
   SetPrediction(view, scored);
 }
@@ -194,11 +240,13 @@ ScoredRow ScoreRow(const CsvRow& row) {
   }
   const plan::DevicePlan& worst = plan->WorstDevice();
   const bool ran_out = Cell(row, "value") == "OOM";
-  if (!ran_out) scored.measured_bytes = static_cast<uint64_t>(NumberCell(row, "value", 0) * UnitBytes(Cell(row, "unit")));
-  SetFromMetric(row, worst, scored);
+  if (!ran_out)
+    scored.measured_bytes = static_cast<uint64_t>(NumberCell(row, "value", 0) * UnitBytes(Cell(row, "unit")));
+  SetFromMetric(row, request, worst, scored);
   if (request.workload.task != plan::Task::kServe) {
     const uint64_t outside = request.card->context_bytes;
-    const bool fits = worst.simulation_fits.value_or(worst.framework_peak_bytes + outside <= request.card->visible_bytes);
+    const bool fits =
+        worst.simulation_fits.value_or(worst.framework_peak_bytes + outside <= request.card->visible_bytes);
     scored.fit_is_right = fits != ran_out;
   }
   SetNaiveErrors(request, scored);

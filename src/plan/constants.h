@@ -19,11 +19,18 @@ struct Constant {
 /// The constant of that name. A name that the file lacks is a mistake of the program: a test asks for each.
 const Constant& GetConstant(std::string_view name);
 /// The names that the program uses.
-inline constexpr std::string_view kConstantNames[] = {
-    "simulated_peak",         "workload_context_bytes",     "communicator_bytes",
-    "serving_activation_bytes", "serving_graph_bytes",      "host_process_bytes",
-    "host_pinned_bytes_per_communicator", "uncompiled_norm_bytes_each", "megatron_overhead_bytes",
-    "megatron_overhead_hopper_bytes",
-    "routed_token_copies",    "packed_training_fixed_bytes", "packed_training_bytes_each"};
+inline constexpr std::string_view kConstantNames[] = {"simulated_peak",
+                                                      "workload_context_bytes",
+                                                      "communicator_bytes",
+                                                      "serving_activation_bytes",
+                                                      "serving_graph_bytes",
+                                                      "host_process_bytes",
+                                                      "host_pinned_bytes_per_communicator",
+                                                      "uncompiled_norm_bytes_each",
+                                                      "megatron_overhead_bytes",
+                                                      "megatron_overhead_hopper_bytes",
+                                                      "routed_token_copies",
+                                                      "packed_training_fixed_bytes",
+                                                      "packed_training_bytes_each"};
 
 }  // namespace memstrata::plan

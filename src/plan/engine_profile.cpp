@@ -16,23 +16,32 @@ EngineProfile ProfileOf(const Workload& workload) {
       profile.has_master_weights = workload.precision != Precision::kFloat32;
       break;
     case Engine::kTorchtitan:
-      // The loop keeps the 16-bit scores until the backward is done.
-      profile.logit_bytes_each = 14;
+      profile.keeps_gathered_in_pipeline = true;
       profile.recomputes_every_other = true;
       if (!workload.is_compiled) profile.norm_extra_each = GetConstant("uncompiled_norm_bytes_each").best;
       break;
-    case Engine::kDeepSpeed: profile.has_master_weights = workload.precision != Precision::kFloat32; break;
+    case Engine::kDeepSpeed:
+      profile.has_master_weights = workload.precision != Precision::kFloat32;
+      break;
     case Engine::kTorch:
     case Engine::kVllm:
     case Engine::kSglang:
     case Engine::kLlamaCpp:
-    case Engine::kJax: break;
+    case Engine::kJax:
+      break;
   }
   switch (workload.loss) {
-    case Loss::kPlain: break;
-    case Loss::kFused: profile.logit_bytes_each += 4; break;  // another float32 form
-    case Loss::kChunked: profile.logit_bytes_each = 2 + (profile.logit_bytes_each - 2) / 8; break;
-    case Loss::kLinearFused: profile.logit_bytes_each = 0; break;
+    case Loss::kPlain:
+      break;
+    case Loss::kFused:
+      profile.logit_bytes_each += 4;
+      break;  // another float32 form
+    case Loss::kChunked:
+      profile.logit_bytes_each = 2 + (profile.logit_bytes_each - 2) / 8;
+      break;
+    case Loss::kLinearFused:
+      profile.logit_bytes_each = 0;
+      break;
   }
   return profile;
 }
@@ -47,7 +56,9 @@ PiecesInFlight InFlight(const Workload& workload, int64_t stage) {
     return in_flight;
   }
   // Interleaved: warm-up of 2 pieces for each stage behind and one round for each further virtual stage.
-  const int64_t warm_up = 2 * behind + (parallel.virtual_stages - 1) * (parallel.virtual_group > 0 ? parallel.virtual_group : parallel.pipeline) + 1;
+  const int64_t warm_up =
+      2 * behind +
+      (parallel.virtual_stages - 1) * (parallel.virtual_group > 0 ? parallel.virtual_group : parallel.pipeline) + 1;
   in_flight.pieces = static_cast<double>(std::min(workload.accumulation * parallel.virtual_stages, warm_up));
   in_flight.layer_share = 1.0 / static_cast<double>(parallel.virtual_stages);
   return in_flight;

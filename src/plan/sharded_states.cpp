@@ -101,8 +101,8 @@ namespace {
 
 // Bits of one tensor: quantised formats hold the linear layers, the rest stays in the precision.
 double BitsOf(const ParameterSpec& parameter, const Workload& workload) {
-  const bool is_linear = parameter.role == Role::kColumn || parameter.role == Role::kRow || parameter.role == Role::kExpert ||
-                         parameter.role == Role::kReplicatedLinear;
+  const bool is_linear = parameter.role == Role::kColumn || parameter.role == Role::kRow ||
+                         parameter.role == Role::kExpert || parameter.role == Role::kReplicatedLinear;
   const WeightFormat format = is_linear ? workload.weight_format : WeightFormat::kAsPrecision;
   return BitsPerWeight(format, workload.precision);
 }
@@ -136,24 +136,32 @@ StateSizes SizesOfStates(const ModelDescription& model, const RankParameters& ra
     sizes.weight_bytes += static_cast<uint64_t>(4 * adapters);
     return sizes;
   }
-  sizes.gradient_each = profile.gradient_bytes_each > 0 ? profile.gradient_bytes_each : static_cast<double>(ParameterBytes(workload.precision));
+  sizes.gradient_each = profile.gradient_bytes_each > 0 ? profile.gradient_bytes_each
+                                                        : static_cast<double>(ParameterBytes(workload.precision));
   sizes.optimizer_each = profile.has_master_weights ? 4.0 + OptimizerBytesEach(workload.optimizer, Precision::kFloat32)
                                                     : OptimizerBytesEach(workload.optimizer, workload.precision);
   // Experts are replicated less often than the rest.
-  const double dense_shards = static_cast<double>(parallel.data * parallel.context) / static_cast<double>(parallel.replicas);
+  const double dense_shards =
+      static_cast<double>(parallel.data * parallel.context) / static_cast<double>(parallel.replicas);
   const double expert_shards = std::max(1.0, dense_shards / static_cast<double>(parallel.expert));
   const auto held = [&](double each, bool is_sharded) {
     if (!is_sharded) return static_cast<uint64_t>(each * total);
-    return static_cast<uint64_t>(each * (static_cast<double>(rank.dense) / dense_shards + static_cast<double>(rank.experts) / expert_shards));
+    return static_cast<uint64_t>(
+        each * (static_cast<double>(rank.dense) / dense_shards + static_cast<double>(rank.experts) / expert_shards));
   };
   sizes.weight_bytes = held(sizes.weight_each, parallel.sharding >= Sharding::kZero3);
   sizes.gradient_bytes = held(sizes.gradient_each, parallel.sharding >= Sharding::kZero2);
   sizes.optimizer_bytes = held(sizes.optimizer_each, parallel.sharding >= Sharding::kZero1);
   if (parallel.sharding >= Sharding::kZero3) {
-    // The embedding and the head stay gathered in the computing format, a layer and the one fetched ahead come and go, and
-    // one layer's gradient is whole.
+    // The embedding and the head stay gathered in the computing format, a layer and the one fetched ahead come and go,
+    // and one layer's gradient is whole.
     const auto compute = static_cast<double>(ComputeBytes(workload.precision));
-    sizes.gathered_bytes = static_cast<uint64_t>(compute * static_cast<double>(3 * rank.largest_layer + rank.outside_layers));
+    sizes.gathered_bytes =
+        static_cast<uint64_t>(compute * static_cast<double>(3 * rank.largest_layer + rank.outside_layers));
+    if (profile.keeps_gathered_in_pipeline && parallel.pipeline > 1) {
+      // Nothing is resharded between micro-batches: all weights in the computing format, all gradients in float32.
+      sizes.gathered_bytes = static_cast<uint64_t>((compute + 4) * total);
+    }
   }
   return sizes;
 }

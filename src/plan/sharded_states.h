@@ -26,7 +26,7 @@ struct StateSizes {
   uint64_t weight_bytes = 0;
   uint64_t gradient_bytes = 0;
   uint64_t optimizer_bytes = 0;
-  uint64_t gathered_bytes = 0;   // layers that are whole for a moment under full sharding
+  uint64_t gathered_bytes = 0;  // layers that are whole for a moment under full sharding
   double weight_each = 0, gradient_each = 0, optimizer_each = 0;  // bytes a parameter, for the formula
 };
 

@@ -15,10 +15,12 @@ namespace {
 
 constexpr const char* kKorthikanti =
     "Korthikanti et al., arXiv 2205.05198, generalised to gated MLPs and grouped heads";
-constexpr double kDenseSpread = 0.09;    // of activations: decoders without experts
-constexpr double kOtherSpread = 0.15;    // encoder-decoder and unknown layers
-constexpr double kExpertSpread = 0.30;   // experts: how tokens are routed is not known
+constexpr double kDenseSpread = 0.09;   // of activations: decoders without experts
+constexpr double kOtherSpread = 0.15;   // encoder-decoder and unknown layers
+constexpr double kExpertSpread = 0.30;  // experts: how tokens are routed is not known
 constexpr double kLogitSpread = 0.1;
+constexpr double kUnpackedSpread = 0.5;
+constexpr double kLoadSpread = 0.6;
 
 Line Computed(std::string term, double bytes, std::string how, std::string source, bool is_persistent,
               std::string changed_by) {
@@ -71,29 +73,67 @@ int64_t TargetTokens(const PlanRequest& request) {
 
 int64_t TokensOnRank(const Workload& w) { return w.batch * (w.sequence / std::max<int64_t>(1, w.parallel.context)); }
 
-bool RecomputesAll(const Workload& w) { return w.recompute == Recompute::kFull || w.recompute == Recompute::kFullReentrant; }
+bool RecomputesAll(const Workload& w) {
+  return w.recompute == Recompute::kFull || w.recompute == Recompute::kFullReentrant;
+}
 
 // Scores, their float32 form, its softmax and the gradient, as far as the engine keeps them at once.
 double LogitBytes(const PlanRequest& request, int64_t stage) {
   const Workload& w = request.workload;
   if (stage != w.parallel.pipeline - 1 || request.model.vocabulary == 0) return 0;
   const double each = w.task == Task::kTrain ? ProfileOf(w).logit_bytes_each : 4;
-  return each * static_cast<double>(TargetTokens(request)) * static_cast<double>(request.model.vocabulary) / static_cast<double>(w.parallel.tensor);
+  return each * static_cast<double>(TargetTokens(request)) * static_cast<double>(request.model.vocabulary) /
+         static_cast<double>(w.parallel.tensor);
 }
 
 void AddLogits(const PlanRequest& request, double bytes, DevicePlan& device) {
   if (bytes == 0) return;
   const Workload& w = request.workload;
-  device.lines.push_back(Spread(Computed("logits", bytes,
-                                         fmt::format("{} B x {} tokens x {} words / {}", w.task == Task::kTrain ? ProfileOf(w).logit_bytes_each : 4,
-                                                     TokensOnRank(w), request.model.vocabulary, w.parallel.tensor),
-                                         "bytes for each score, docs/explanation/planning.md", false, "batch, sequence, parallel"),
-                                kLogitSpread));
+  device.lines.push_back(Spread(
+      Computed(
+          "logits", bytes,
+          fmt::format("{} B x {} tokens x {} words / {}", w.task == Task::kTrain ? ProfileOf(w).logit_bytes_each : 4,
+                      TokensOnRank(w), request.model.vocabulary, w.parallel.tensor),
+          "bytes for each score, docs/explanation/planning.md", false, "batch, sequence, parallel"),
+      kLogitSpread));
 }
 
 double ActivationSpread(const ModelDescription& model) {
   if (model.decoder() == nullptr) return kOtherSpread;
   return model.decoder()->experts.count > 0 ? kExpertSpread : kDenseSpread;
+}
+
+// Packed weights are unpacked one layer at a time, and the head's 16-bit form is there twice while it is loaded.
+void AddUnpacked(const PlanRequest& request, DevicePlan& device) {
+  const Workload& w = request.workload;
+  if (w.weight_format == WeightFormat::kAsPrecision) return;
+  int64_t largest = 0;
+  int64_t head = 0;
+  for (const ParameterSpec& parameter : request.model.parameters) {
+    if (parameter.role == Role::kColumn || parameter.role == Role::kRow)
+      largest = std::max(largest, CountElements(parameter));
+    if (parameter.role == Role::kHead || parameter.role == Role::kEmbedding)
+      head = std::max(head, CountElements(parameter));
+  }
+  const auto width = static_cast<double>(ParameterBytes(w.precision));
+  device.lines.push_back(
+      Spread(Computed("unpacked", width * static_cast<double>(largest + head) / static_cast<double>(w.parallel.tensor),
+                      fmt::format("{} B x ({} of the largest layer + {} of the head)", width, largest, head),
+                      "Lightning-AI/litgpt resource tables: packed against 16-bit inference of eight models", false,
+                      "weights"),
+             kUnpackedSpread));
+}
+
+// Each rank reads the whole checkpoint before its shard is made.
+void AddLoadCopy(const PlanRequest& request, DevicePlan& device) {
+  const Workload& w = request.workload;
+  if (w.task != Task::kTrain || w.lora_rank == 0 || w.parallel.sharding < Sharding::kZero3) return;
+  const double bytes = static_cast<double>(device.states.parameters) / static_cast<double>(w.parallel.data);
+  device.lines.push_back(Spread(
+      Computed("load_copy", bytes,
+               fmt::format("the whole checkpoint and its shard of 1 / {} at once while loading", w.parallel.data),
+               "Lightning-AI/litgpt resource tables, LoRA with FSDP", false, "parallel"),
+      kLoadSpread));
 }
 
 void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& device) {
@@ -103,7 +143,8 @@ void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& devic
   const auto tokens = static_cast<double>(TokensOnRank(w));
   const auto tensor = static_cast<double>(p.tensor);
   const double width = static_cast<double>(ComputeBytes(w.precision)) / 2;  // the forms count 16-bit elements
-  const double input = tokens * static_cast<double>(request.model.hidden) * 2 * width / (p.sequence_parallel ? tensor : 1);
+  const double input =
+      tokens * static_cast<double>(request.model.hidden) * 2 * width / (p.sequence_parallel ? tensor : 1);
   const bool every_other = w.recompute == Recompute::kSelective && ProfileOf(w).recomputes_every_other;
   double bytes = 0;
   double largest = 0;
@@ -122,14 +163,15 @@ void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& devic
   bytes *= in_flight.pieces * in_flight.layer_share;
   device.states.activations_end_of_forward = static_cast<uint64_t>(bytes);
   device.lines.push_back(Spread(Computed("activations", bytes,
-                                         fmt::format("{} tokens x {} layers x ({}), {} pieces of {} of them in flight", tokens, end - first, how,
-                                                     in_flight.pieces, in_flight.layer_share),
+                                         fmt::format("{} tokens x {} layers x ({}), {} pieces of {} of them in flight",
+                                                     tokens, end - first, how, in_flight.pieces, in_flight.layer_share),
                                          kKorthikanti, false, "batch, sequence, recompute, parallel"),
                                 ActivationSpread(request.model)));
   // The scores are gone before a layer is run again, so only the larger of the two is on top.
   const double logits = LogitBytes(request, stage);
   if (RecomputesAll(w) && largest > logits) {
-    device.lines.push_back(Spread(Computed("recomputed_layer", largest, "the layer that runs again in the backward", kKorthikanti, false, "recompute"),
+    device.lines.push_back(Spread(Computed("recomputed_layer", largest, "the layer that runs again in the backward",
+                                           kKorthikanti, false, "recompute"),
                                   ActivationSpread(request.model)));
   } else {
     AddLogits(request, logits, device);
@@ -177,14 +219,16 @@ LayerActivations SavedByLayer(const ModelDescription& model, const Workload& w, 
   saved.replicated_each = 8 * hidden + dropout_masks + ProfileOf(w).norm_extra_each * hidden;
   if (spec->experts.IsSparse(layer)) {
     // Routed tokens are copied for the experts, and their results come back before they are weighed.
-    saved.replicated_each += GetConstant("routed_token_copies").best * 2 * hidden * static_cast<double>(spec->experts.per_token);
+    saved.replicated_each +=
+        GetConstant("routed_token_copies").best * 2 * hidden * static_cast<double>(spec->experts.per_token);
   }
   const double first_products = spec->is_gated ? 2 * inner : inner;
   saved.divided_each = 2 * (2 * query + 2 * kv) + 4 * static_cast<double>(spec->heads) + 2 * (first_products + inner);
   if (w.eager_attention && w.recompute != Recompute::kSelective) {
     // Scores, their softmax and its dropout for every pair of tokens.
     const double each = spec->attention_dropout > 0 ? 5 : 2;
-    saved.divided_each += each * static_cast<double>(spec->heads) * static_cast<double>(w.sequence) / static_cast<double>(w.parallel.context);
+    saved.divided_each += each * static_cast<double>(spec->heads) * static_cast<double>(w.sequence) /
+                          static_cast<double>(w.parallel.context);
   }
   saved.how = fmt::format("{} + {} / {} B", saved.replicated_each, saved.divided_each, w.parallel.tensor);
   return saved;
@@ -197,6 +241,8 @@ DevicePlan ShardedTrainingDevice(const PlanRequest& request, int64_t stage) {
       stage * request.workload.parallel.tensor * request.workload.parallel.context * request.workload.parallel.data;
   AddStates(request, stage, device);
   AddActivations(request, stage, device);
+  AddUnpacked(request, device);
+  AddLoadCopy(request, device);
   device.lines.push_back(WorkspaceLine(request));
   Sum(device);
   device.peak_phase = "backward";
@@ -230,6 +276,7 @@ DevicePlan InferenceDevice(const PlanRequest& request) {
                0.3));
     AddLogits(request, LogitBytes(request, w.parallel.pipeline - 1), device);
   }
+  AddUnpacked(request, device);
   device.lines.push_back(WorkspaceLine(request));
   Sum(device);
   device.peak_phase = w.task == Task::kGenerate ? "prefill" : "forward";

@@ -104,7 +104,8 @@ SimulationOptions OptionsOf(const PlanRequest& request) {
   options.run.is_training = w.task == Task::kTrain;
   options.run.logits_to_keep = w.logits_to_keep;
   const bool is_packed = w.weight_format != WeightFormat::kAsPrecision;
-  options.lora = {w.lora_rank, w.lora_dropout, is_packed ? BitsPerWeight(w.weight_format, w.precision) : 0, w.lora_targets};
+  options.lora = {w.lora_rank, w.lora_dropout, is_packed ? BitsPerWeight(w.weight_format, w.precision) : 0,
+                  w.lora_targets};
   options.accumulation = w.accumulation;
   options.sets_grads_to_none = w.sets_grads_to_none;
   options.keeps_outputs = w.keeps_outputs;
@@ -197,7 +198,8 @@ void AddPackedOverhead(const PlanRequest& request, DevicePlan& device) {
   if (request.workload.weight_format == WeightFormat::kAsPrecision) return;
   double packed = 0;
   for (const ParameterSpec& parameter : request.model.parameters) {
-    const bool is_linear = parameter.role == Role::kColumn || parameter.role == Role::kRow || parameter.role == Role::kReplicatedLinear;
+    const bool is_linear =
+        parameter.role == Role::kColumn || parameter.role == Role::kRow || parameter.role == Role::kReplicatedLinear;
     if (is_linear && parameter.shape.size() == 2) packed += static_cast<double>(CountElements(parameter));
   }
   const Constant& fixed = GetConstant("packed_training_fixed_bytes");
@@ -244,7 +246,8 @@ bool CanSimulate(const PlanRequest& request) {
   const Workload& w = request.workload;
   return request.model.HasSimulatedStep() && w.engine == Engine::kTorch && w.parallel.DeviceCount() == 1 &&
          w.task != Task::kServe && (w.weight_format == WeightFormat::kAsPrecision || w.lora_rank > 0) &&
-         HasSimulatedOptimizer(w.optimizer) && !w.is_compiled && w.loss == Loss::kPlain && w.recompute != Recompute::kSelective;
+         HasSimulatedOptimizer(w.optimizer) && !w.is_compiled && w.loss == Loss::kPlain &&
+         w.recompute != Recompute::kSelective;
 }
 
 DevicePlan SimulateDevice(const PlanRequest& request) {

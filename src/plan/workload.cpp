@@ -91,8 +91,10 @@ const Names<Recompute>& Recomputes() {
   return kNames;
 }
 const Names<Loss>& Losses() {
-  static const Names<Loss> kNames{
-      {{Loss::kPlain, "plain"}, {Loss::kFused, "fused"}, {Loss::kChunked, "chunked"}, {Loss::kLinearFused, "linear_fused"}}};
+  static const Names<Loss> kNames{{{Loss::kPlain, "plain"},
+                                   {Loss::kFused, "fused"},
+                                   {Loss::kChunked, "chunked"},
+                                   {Loss::kLinearFused, "linear_fused"}}};
   return kNames;
 }
 const Names<AttentionMask>& Masks() {
@@ -166,13 +168,16 @@ Status SetParallel(Parallel& parallel, std::string_view text) {
                       : key == "cp"                  ? &parallel.context
                       : key == "ep"                  ? &parallel.expert
                       : key == "dp" || key == "fsdp" ? &parallel.data
-                      : key == "group"                 ? &parallel.virtual_group
-                      : key == "replicas"              ? &parallel.replicas
+                      : key == "group"               ? &parallel.virtual_group
+                      : key == "replicas"            ? &parallel.replicas
                       : key == "vpp"                 ? &parallel.virtual_stages
                                                      : nullptr;
     if (degree == nullptr) {
-      return Fail(ErrorCode::kInvalidArgument,
-                  fmt::format("\"{}\" is no parallel degree; there are tp, pp, cp, ep, dp, fsdp, replicas, vpp, group, sp, zero.", key));
+      return Fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format(
+              "\"{}\" is no parallel degree; there are tp, pp, cp, ep, dp, fsdp, replicas, vpp, group, sp, zero.",
+              key));
     }
     MEMSTRATA_ASSIGN_OR_RETURN(*degree, ParseWhole(fmt::format("parallel {}", key), value, 1));
     if (key == "fsdp") parallel.sharding = Sharding::kZero3;

@@ -46,7 +46,7 @@ struct AttentionCall {
   bool is_causal = true;
   double dropout = 0;
   bool softmax_in_input_dtype = false;  // older `eager` functions: no float32 unless autocast asks for it
-  bool caps_scores = false;  // scores pass a scaled tanh (`eager` only)
+  bool caps_scores = false;             // scores pass a scaled tanh (`eager` only)
   Tensor mask;
 };
 Tensor Attend(Tape& tape, const Tensor& query, const Tensor& key, const Tensor& value, const AttentionCall& call);

@@ -23,7 +23,8 @@ Tensor Linear(Tape& tape, const Tensor& x0, Parameter& weight, Parameter* bias) 
   tape.UseMatrixLibrary();
   const Tensor flat = x.shape.size() > 2 ? Contiguous(tape, x) : x;  // rows of a matrix may lie apart
   const std::shared_ptr<Node> node =
-      tape.Begin({&b, &flat, &w}, Present({SavedIf(w.requires_grad, flat), SavedIf(flat.requires_grad, is_packed ? weight.value : w)}));
+      tape.Begin({&b, &flat, &w},
+                 Present({SavedIf(w.requires_grad, flat), SavedIf(flat.requires_grad, is_packed ? weight.value : w)}));
   Shape shape = flat.shape;
   shape.back() = w.shape[0];
   Tensor result = tape.Empty(shape, flat.dtype);

@@ -16,12 +16,13 @@ bool IsTarget(const ParameterSpec& spec, const LoraOptions& options) {
 
 }  // namespace
 
-ParameterSet::ParameterSet(Tape& tape, const std::vector<ParameterSpec>& specs, const std::vector<BufferSpec>& buffers, DType dtype,
-                           const LoraOptions& lora)
+ParameterSet::ParameterSet(Tape& tape, const std::vector<ParameterSpec>& specs, const std::vector<BufferSpec>& buffers,
+                           DType dtype, const LoraOptions& lora)
     : specs_(specs), dtype_(dtype) {
   for (const ParameterSpec& spec : specs) {
     const bool is_packed = lora.frozen_linear_bits > 0 && IsLinear(spec.role) && spec.shape.size() == 2;
-    by_name_[spec.name] = is_packed ? &AddPacked(tape, spec.shape, dtype, lora.frozen_linear_bits) : &Add(tape, spec.shape, dtype);
+    by_name_[spec.name] =
+        is_packed ? &AddPacked(tape, spec.shape, dtype, lora.frozen_linear_bits) : &Add(tape, spec.shape, dtype);
   }
   for (const BufferSpec& spec : buffers) {
     Shape shape = spec.shape;

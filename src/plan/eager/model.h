@@ -32,7 +32,7 @@ struct RunOptions {
 struct LoraOptions {
   int64_t rank = 0;  // 0: no adapters
   double dropout = 0;
-  double frozen_linear_bits = 0;  // of a packed weight of the frozen linear layers, 0: not packed
+  double frozen_linear_bits = 0;     // of a packed weight of the frozen linear layers, 0: not packed
   std::vector<std::string> targets;  // suffixes of parameter names; empty: every linear layer but the head
 };
 

@@ -73,8 +73,8 @@ void Optimizer::StepForLoop(Tape& tape, const std::vector<Parameter*>& parameter
   }
 }
 
-// PyTorch's loop: one estimate of the variance at a time, which becomes the update; the last one lives until the next is
-// made. The norms of the columns need scratch memory.
+// PyTorch's loop: one estimate of the variance at a time, which becomes the update; the last one lives until the next
+// is made. The norms of the columns need scratch memory.
 void Optimizer::StepAdafactorTorch(Tape& tape, const std::vector<Parameter*>& parameters) {
   Tensor update;
   for (const Parameter* parameter : parameters) {

@@ -326,10 +326,10 @@ namespace {
 
 constexpr std::string_view kSimulatedTypes[] = {"llama", "mistral", "qwen2", "qwen3",    "gemma",      "gemma2",  "phi",
                                                 "phi3",  "gpt2",    "opt",   "gpt_neox", "starcoder2", "stablelm"};
-constexpr std::string_view kDescribedTypes[] = {"mixtral",     "qwen2_moe", "qwen3_moe", "deepseek_v2", "deepseek_v3",
-                                                "kimi_k2",     "olmo2",     "olmo3",     "olmoe",       "exaone4",
-                                                "falcon", "gemma3_text", "glm4_moe",  "gpt_oss",   "cohere",      "granite",
-                                                "smollm3",     "ministral", "deepseek",  "minimax_m2"};
+constexpr std::string_view kDescribedTypes[] = {"mixtral", "qwen2_moe",   "qwen3_moe", "deepseek_v2", "deepseek_v3",
+                                                "kimi_k2", "olmo2",       "olmo3",     "olmoe",       "exaone4",
+                                                "falcon",  "gemma3_text", "glm4_moe",  "gpt_oss",     "cohere",
+                                                "granite", "smollm3",     "ministral", "deepseek",    "minimax_m2"};
 
 bool Contains(std::span<const std::string_view> types, const std::string& type) {
   return std::find(types.begin(), types.end(), type) != types.end();

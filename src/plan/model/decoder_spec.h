@@ -97,8 +97,8 @@ struct DecoderSpec {
   bool concatenates_rotary = false;      // Phi-3 joins the turned part with an empty rest
   bool scales_query = false;             // OPT multiplies the queries instead of the scores
   bool has_position_per_sample = false;  // OPT looks positions up for each sample
-  int64_t sliding_window = 0;          // 0: none
-  std::vector<bool> layer_is_sliding;  // empty: all layers, when there is a window
+  int64_t sliding_window = 0;            // 0: none
+  std::vector<bool> layer_is_sliding;    // empty: all layers, when there is a window
 
   bool IsSliding(int64_t layer) const {
     return sliding_window > 0 && (layer_is_sliding.empty() || layer_is_sliding[static_cast<size_t>(layer)]);

@@ -14,7 +14,8 @@ Result<EncoderStack> ReadStack(const ConfigJson& config, std::string prefix) {
   stack.prefix = std::move(prefix);
   MEMSTRATA_ASSIGN_OR_RETURN(stack.layer_count, config.IntegerOf({"num_hidden_layers", "n_layers"}, 12));
   MEMSTRATA_ASSIGN_OR_RETURN(stack.hidden, config.RequiredIntegerOf({"hidden_size", "dim"}));
-  MEMSTRATA_ASSIGN_OR_RETURN(stack.intermediate, config.IntegerOf({"intermediate_size", "hidden_dim"}, 4 * stack.hidden));
+  MEMSTRATA_ASSIGN_OR_RETURN(stack.intermediate,
+                             config.IntegerOf({"intermediate_size", "hidden_dim"}, 4 * stack.hidden));
   MEMSTRATA_ASSIGN_OR_RETURN(stack.heads, config.IntegerOf({"num_attention_heads", "n_heads"}, 12));
   if (stack.heads == 0 || stack.hidden % stack.heads != 0) {
     return Fail(
@@ -144,8 +145,8 @@ void AddImage(const EncoderSpec& spec, ParameterBuilder& build) {
 }  // namespace
 
 bool IsEncoder(const std::string& type) {
-  return type == "bert" || type == "roberta" || type == "xlm-roberta" || type == "distilbert" || type == "vit" || type == "deit" ||
-         type == "clip";
+  return type == "bert" || type == "roberta" || type == "xlm-roberta" || type == "distilbert" || type == "vit" ||
+         type == "deit" || type == "clip";
 }
 
 Result<EncoderSpec> ReadEncoder(const ConfigJson& config, const std::string& model_type) {
