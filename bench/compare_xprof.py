@@ -53,7 +53,9 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
 
-    probe = subprocess.run([options.python, "-c", "import xprof.convert.raw_to_tool_data"], capture_output=True, text=True)
+    probe = subprocess.run(
+        [options.python, "-c", "import xprof.convert.raw_to_tool_data"], capture_output=True, text=True
+    )
     if probe.returncode != 0:
         reason = probe.stderr.strip().splitlines()[-1] if probe.stderr.strip() else "no message"
         print(f"skipped: the package xprof cannot be imported by {options.python}: {reason}")
@@ -62,12 +64,23 @@ def main() -> int:
     theirs: list[dict[str, float]] = []
     with tempfile.TemporaryDirectory() as folder:
         output = os.path.join(folder, "out.json")
-        convert = [options.binary, "convert", options.file, "--to", "xprof-memory-profile", "--xprof-compat", "-o", output]
+        convert = [
+            options.binary,
+            "convert",
+            options.file,
+            "--to",
+            "xprof-memory-profile",
+            "--xprof-compat",
+            "-o",
+            output,
+        ]
         for _ in range(options.repeats):
             if os.path.exists(output):
                 os.remove(output)
             ours.append(measure(convert))
-            theirs.append(measure([options.python, "-c", XPROF_PROGRAM, options.file, os.path.join(folder, "xprof.json")]))
+            theirs.append(
+                measure([options.python, "-c", XPROF_PROGRAM, options.file, os.path.join(folder, "xprof.json")])
+            )
     a, b = median(ours), median(theirs)
     ratios = {key: b[key] / a[key] for key in a}
     if options.json:

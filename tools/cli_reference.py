@@ -10,7 +10,8 @@ import re
 import subprocess
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[1]
+from .doc_commands import REPOSITORY
+
 PAGE = REPOSITORY / "docs" / "reference" / "cli.md"
 HEAD = """# Command line
 
@@ -38,9 +39,15 @@ def render(binary: Path) -> str:
 
 
 def problems(binary: Path) -> list[str]:
-    if PAGE.is_file() and PAGE.read_text() == render(binary):
-        return []
-    return [f"{PAGE.relative_to(REPOSITORY)} is not what the program says; run python3 -m tools.cli_reference"]
+    """The page must be what the program says, and README.md must show each verb in a command."""
+    found = []
+    if not PAGE.is_file() or PAGE.read_text() != render(binary):
+        found.append(f"{PAGE.relative_to(REPOSITORY)} is not what the program says; run python3 -m tools.cli_reference")
+    shown = (REPOSITORY / "README.md").read_text()
+    for verb in verbs(help_text(binary)):
+        if f"memstrata {verb} " not in shown and f"$ memstrata {verb}\n" not in shown:
+            found.append(f"README.md shows no command with `memstrata {verb}`")
+    return found
 
 
 def main() -> None:

@@ -11,33 +11,20 @@ fail() {
   exit 1
 }
 
-# Compiler results are shared between clones: paths below the repository are hashed relative to it.
-use_ccache() {
+# Compiler results are shared between clones: paths below the repository are hashed relative to it. Where there is no
+# home directory to write to, caches lie in build/.
+use_caches() {
   export CCACHE_BASEDIR="$repository" CCACHE_NOHASHDIR=1
   if [[ -z ${HOME:-} || ! -w ${HOME:-/nonexistent} ]]; then
-    export CCACHE_DIR="${CCACHE_DIR:-$repository/build/ccache}"
+    export CCACHE_DIR="${CCACHE_DIR:-$repository/build/cache/ccache}"
+    export PIP_CACHE_DIR="${PIP_CACHE_DIR:-$repository/build/cache/pip}"
+    export npm_config_cache="${npm_config_cache:-$repository/build/cache/npm}"
   fi
+}
+
+# Git refuses to list a clone that another user owns, as in a container; this clone is the one that was asked for.
+trust_repository() {
+  export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0="$repository"
 }
 
 has_page() { [[ -f $repository/ui/package.json ]]; }
-
-# Builds the web page into ui/dist. Does nothing when dist is newer than everything it is made of.
-build_page() {
-  local stamp="$repository/ui/dist/index.html"
-  if [[ -f $stamp ]]; then
-    local newer
-    newer=$(find "$repository/ui" \( -name node_modules -o -name dist -o -name e2e -o -name .vite \) -prune -o -type f -newer "$stamp" -print -quit)
-    [[ -z $newer ]] && return 0
-  fi
-  install_page_packages
-  say "Building the web page"
-  (cd "$repository/ui" && npm run --silent build </dev/null >&2)
-}
-
-# `npm ci`, only when the lock file changed since the last time.
-install_page_packages() {
-  local lock="$repository/ui/package-lock.json" installed="$repository/ui/node_modules/.package-lock.json"
-  [[ -f $installed && $installed -nt $lock ]] && return 0
-  say "Installing the packages of the web page"
-  (cd "$repository/ui" && npm ci --no-audit --no-fund --loglevel=error </dev/null >&2)
-}

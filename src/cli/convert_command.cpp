@@ -1,9 +1,8 @@
-#include "analysis/category/category.h"
 #include "cli/common_flags.h"
 #include "cli/convert_xprof.h"
 #include "cli/output_file.h"
 #include "cli/verbs.h"
-#include "query/table.h"
+#include "query/derived_columns.h"
 #include "report/csv/table_csv.h"
 #include "report/json/table_json.h"
 
@@ -11,16 +10,6 @@ namespace memstrata::cli {
 namespace {
 
 constexpr std::string_view kTargets[] = {"csv", "json", kToXProfProfile, kToXProfViewer};
-
-DerivedColumns Derive(const Store& store) {
-  DerivedColumns derived;
-  const std::vector<Category> by_stack = CategoriesByStack(store);
-  derived.allocation_category.reserve(store.allocations.size());
-  for (uint32_t row = 0; row < store.allocations.size(); ++row) {
-    derived.allocation_category.push_back(static_cast<uint8_t>(by_stack[store.allocations.stack[row].value]));
-  }
-  return derived;
-}
 
 Status Write(const Arguments& arguments, const Store& store, ByteSink& sink) {
   if (arguments.Get("--to")->starts_with("xprof-")) return WriteXProfTarget(arguments, store, sink);

@@ -7,7 +7,10 @@ namespace memstrata::cli {
 
 extern const Subcommand kConvert;
 extern const Subcommand kDoctor;
+extern const Subcommand kExplain;
 extern const Subcommand kOpen;
+extern const Subcommand kPlan;
+extern const Subcommand kReport;
 extern const Subcommand kPlan;
 extern const Subcommand kReport;
 extern const Subcommand kSummary;

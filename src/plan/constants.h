@@ -25,6 +25,12 @@ inline constexpr std::string_view kConstantNames[] = {"simulated_peak",
                                                       "serving_activation_bytes",
                                                       "serving_graph_bytes",
                                                       "host_process_bytes",
-                                                      "host_pinned_bytes_per_communicator"};
+                                                      "host_pinned_bytes_per_communicator",
+                                                      "uncompiled_norm_bytes_each",
+                                                      "megatron_overhead_bytes",
+                                                      "megatron_overhead_hopper_bytes",
+                                                      "routed_token_copies",
+                                                      "packed_training_fixed_bytes",
+                                                      "packed_training_bytes_each"};
 
 }  // namespace memstrata::plan

@@ -27,6 +27,10 @@ Line FromConstant(std::string term, const Constant& constant, double count, std:
 
 Line WorkspaceLine(const PlanRequest& request) {
   const bool is_hopper = request.card && request.card->compute_capability >= kHopper;
+  if (request.workload.engine == Engine::kMegatron && request.workload.task == Task::kTrain) {
+    const Constant& overhead = GetConstant(is_hopper ? "megatron_overhead_hopper_bytes" : "megatron_overhead_bytes");
+    return FromConstant("workspace", overhead, 1, overhead.how);
+  }
   const uint64_t each = is_hopper ? kHopperWorkspaceBytes : kWorkspaceBytes;
   const uint64_t count = request.workload.task == Task::kTrain ? 2 : 1;
   return {"workspace",

@@ -205,7 +205,9 @@ Result<Plan> MakePlan(const PlanRequest& request) {
   Judge(request, plan);
   AddHost(plan);
   AddStorage(plan);
-  if (request.workload.task == Task::kServe) plan.kv_tokens = CacheTokens(request, plan.devices.front());
+  if (request.workload.task == Task::kServe) {
+    if (const std::optional<CachePool> pool = PoolOf(request, plan.devices.front())) plan.kv_tokens = pool->tokens;
+  }
   if (request.searches_largest && request.card) plan.largest = FindLargest(request);
   Explain(request, plan);
   if (plan.fits == false) plan.changes = SuggestChanges(request);

@@ -40,7 +40,7 @@ DevicePlan ServingDevice(const PlanRequest& request) {
   const Workload& w = request.workload;
   const ModelDescription& model = request.model;
   DevicePlan device;
-  const StateSizes sizes = SizesOfStates(ParametersOfRank(model, w, 0), w);
+  const StateSizes sizes = SizesOfStates(model, ParametersOfRank(model, w, 0), w);
   uint64_t weights = sizes.weight_bytes;
   std::string how = fmt::format("{} B x {} parameters / {} devices", sizes.weight_each, model.parameter_count,
                                 w.parallel.tensor * w.parallel.pipeline);
@@ -79,16 +79,24 @@ DevicePlan ServingDevice(const PlanRequest& request) {
   return device;
 }
 
-std::optional<int64_t> CacheTokens(const PlanRequest& request, const DevicePlan& device) {
+std::optional<CachePool> PoolOf(const PlanRequest& request, const DevicePlan& device) {
   if (!request.card || request.model.cache.empty()) return std::nullopt;
   const uint64_t each = CacheBytesPerToken(request.model, LayoutOf(request.workload)) /
                         static_cast<uint64_t>(request.workload.parallel.pipeline);
   if (each == 0) return std::nullopt;
-  uint64_t others = 0;
-  for (const Line& line : device.lines) others += line.term == "kv_cache" ? 0 : line.bytes;
-  const auto usable =
-      static_cast<uint64_t>(static_cast<double>(request.card->visible_bytes) * request.workload.memory_fraction);
-  return usable > others ? static_cast<int64_t>((usable - others) / each) : 0;
+  uint64_t best = 0;
+  uint64_t low = 0;
+  uint64_t high = 0;
+  for (const Line& line : device.lines) {
+    if (line.term == "kv_cache" || line.term == "graphs") continue;  // graphs are captured after the cache is made
+    best += line.bytes;
+    low += line.low_bytes;
+    high += line.high_bytes;
+  }
+  const double visible = static_cast<double>(request.card->visible_bytes);
+  const auto usable = static_cast<uint64_t>(visible * request.workload.memory_fraction);
+  const auto rest = [usable](uint64_t others) { return usable > others ? usable - others : 0; };
+  return CachePool{rest(best), rest(high), rest(low), static_cast<int64_t>(rest(best) / each)};
 }
 
 }  // namespace memstrata::plan

@@ -6,7 +6,13 @@
 namespace memstrata::plan {
 
 DevicePlan ServingDevice(const PlanRequest& request);
-/// Tokens that the cache of one device (tensor-parallel group) holds on the card: usable share minus everything else.
-std::optional<int64_t> CacheTokens(const PlanRequest& request, const DevicePlan& device);
+/// What an engine gives to its cache on one device: the usable share of the card minus everything else.
+struct CachePool {
+  uint64_t bytes = 0;
+  uint64_t low_bytes = 0;
+  uint64_t high_bytes = 0;
+  int64_t tokens = 0;
+};
+std::optional<CachePool> PoolOf(const PlanRequest& request, const DevicePlan& device);
 
 }  // namespace memstrata::plan

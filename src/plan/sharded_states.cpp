@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plan/engine_profile.h"
+
 namespace memstrata::plan {
 namespace {
 
@@ -95,48 +97,71 @@ double OptimizerBytesEach(OptimizerName name, Precision precision) {
   return 0;
 }
 
-StateSizes SizesOfStates(const RankParameters& rank, const Workload& workload) {
+namespace {
+
+// Bits of one tensor: quantised formats hold the linear layers, the rest stays in the precision.
+double BitsOf(const ParameterSpec& parameter, const Workload& workload) {
+  const bool is_linear = parameter.role == Role::kColumn || parameter.role == Role::kRow ||
+                         parameter.role == Role::kExpert || parameter.role == Role::kReplicatedLinear;
+  const WeightFormat format = is_linear ? workload.weight_format : WeightFormat::kAsPrecision;
+  return BitsPerWeight(format, workload.precision);
+}
+
+double MeanBits(const ModelDescription& model, const Workload& workload) {
+  if (model.parameters.empty()) return BitsPerWeight(workload.weight_format, workload.precision);
+  double bits = 0;
+  double count = 0;
+  for (const ParameterSpec& parameter : model.parameters) {
+    const auto elements = static_cast<double>(CountElements(parameter));
+    bits += elements * BitsOf(parameter, workload);
+    count += elements;
+  }
+  return count > 0 ? bits / count : 0;
+}
+
+}  // namespace
+
+StateSizes SizesOfStates(const ModelDescription& model, const RankParameters& rank, const Workload& workload) {
   const Parallel& parallel = workload.parallel;
+  const EngineProfile profile = ProfileOf(workload);
   const auto total = static_cast<double>(rank.Total());
-  const bool is_mixed = workload.engine == Engine::kMegatron || workload.engine == Engine::kDeepSpeed;
-  const bool is_training = workload.task == Task::kTrain;
   StateSizes sizes;
-  sizes.weight_each = BitsPerWeight(workload.weight_format, workload.precision) / 8.0;
-  if (is_training && workload.lora_rank > 0) {
+  sizes.weight_each = MeanBits(model, workload) / 8.0;
+  sizes.weight_bytes = static_cast<uint64_t>(sizes.weight_each * total);
+  if (workload.task != Task::kTrain) return sizes;
+  if (workload.lora_rank > 0) {
     const auto adapters = static_cast<double>(rank.adapters);
     sizes.gradient_bytes = static_cast<uint64_t>(4 * adapters);
     sizes.optimizer_bytes = static_cast<uint64_t>(8 * adapters);
-    sizes.weight_bytes = static_cast<uint64_t>(total * sizes.weight_each + 4 * adapters);
-    sizes.transient_bytes = static_cast<uint64_t>(4 * adapters);
-  } else if (is_training) {
-    sizes.gradient_each = is_mixed && workload.engine == Engine::kMegatron
-                              ? 4.0
-                              : static_cast<double>(ParameterBytes(workload.precision));
-    sizes.optimizer_each =
-        is_mixed ? 4.0 + OptimizerBytesEach(workload.optimizer, Precision::kFloat32)  // float32 master weights
-                 : OptimizerBytesEach(workload.optimizer, workload.precision);
-    // Experts are replicated less often than the rest.
-    const double dense_shards = static_cast<double>(parallel.data * parallel.context);
-    const double expert_shards =
-        std::max(1.0, dense_shards * static_cast<double>(1) / static_cast<double>(parallel.expert));
-    const auto sharded = [&](double each) {
-      return each *
-             (static_cast<double>(rank.dense) / dense_shards + static_cast<double>(rank.experts) / expert_shards);
-    };
-    const auto level = static_cast<int>(parallel.sharding);
-    sizes.weight_bytes = static_cast<uint64_t>(level >= 3 ? sharded(sizes.weight_each) : sizes.weight_each * total);
-    sizes.gradient_bytes =
-        static_cast<uint64_t>(level >= 2 ? sharded(sizes.gradient_each) : sizes.gradient_each * total);
-    sizes.optimizer_bytes =
-        static_cast<uint64_t>(level >= 1 ? sharded(sizes.optimizer_each) : sizes.optimizer_each * total);
-    if (level >=
-        3) {  // a layer and the one that is fetched ahead, in the computing format, and one layer's whole gradient
-      const auto compute = static_cast<double>(ComputeBytes(workload.precision));
-      const auto layer = static_cast<double>(std::max(rank.largest_layer, rank.outside_layers / 2));
-      sizes.gathered_bytes = static_cast<uint64_t>(layer * compute * 3);
+    sizes.weight_bytes += static_cast<uint64_t>(4 * adapters);
+    return sizes;
+  }
+  sizes.gradient_each = profile.gradient_bytes_each > 0 ? profile.gradient_bytes_each
+                                                        : static_cast<double>(ParameterBytes(workload.precision));
+  sizes.optimizer_each = profile.has_master_weights ? 4.0 + OptimizerBytesEach(workload.optimizer, Precision::kFloat32)
+                                                    : OptimizerBytesEach(workload.optimizer, workload.precision);
+  // Experts are replicated less often than the rest.
+  const double dense_shards =
+      static_cast<double>(parallel.data * parallel.context) / static_cast<double>(parallel.replicas);
+  const double expert_shards = std::max(1.0, dense_shards / static_cast<double>(parallel.expert));
+  const auto held = [&](double each, bool is_sharded) {
+    if (!is_sharded) return static_cast<uint64_t>(each * total);
+    return static_cast<uint64_t>(
+        each * (static_cast<double>(rank.dense) / dense_shards + static_cast<double>(rank.experts) / expert_shards));
+  };
+  sizes.weight_bytes = held(sizes.weight_each, parallel.sharding >= Sharding::kZero3);
+  sizes.gradient_bytes = held(sizes.gradient_each, parallel.sharding >= Sharding::kZero2);
+  sizes.optimizer_bytes = held(sizes.optimizer_each, parallel.sharding >= Sharding::kZero1);
+  if (parallel.sharding >= Sharding::kZero3) {
+    // The embedding and the head stay gathered in the computing format, a layer and the one fetched ahead come and go,
+    // and one layer's gradient is whole.
+    const auto compute = static_cast<double>(ComputeBytes(workload.precision));
+    sizes.gathered_bytes =
+        static_cast<uint64_t>(compute * static_cast<double>(3 * rank.largest_layer + rank.outside_layers));
+    if (profile.keeps_gathered_in_pipeline && parallel.pipeline > 1) {
+      // Nothing is resharded between micro-batches: all weights in the computing format, all gradients in float32.
+      sizes.gathered_bytes = static_cast<uint64_t>((compute + 4) * total);
     }
-  } else {
-    sizes.weight_bytes = static_cast<uint64_t>(sizes.weight_each * total);
   }
   return sizes;
 }

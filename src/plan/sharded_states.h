@@ -26,13 +26,12 @@ struct StateSizes {
   uint64_t weight_bytes = 0;
   uint64_t gradient_bytes = 0;
   uint64_t optimizer_bytes = 0;
-  uint64_t gathered_bytes = 0;   // layers that are whole for a moment under full sharding
-  uint64_t transient_bytes = 0;  // of the optimizer step
+  uint64_t gathered_bytes = 0;  // layers that are whole for a moment under full sharding
   double weight_each = 0, gradient_each = 0, optimizer_each = 0;  // bytes a parameter, for the formula
 };
 
 /// Bytes of each class. Sources: the table of bytes a parameter in docs/explanation/planning.md.
-StateSizes SizesOfStates(const RankParameters& rank, const Workload& workload);
+StateSizes SizesOfStates(const ModelDescription& model, const RankParameters& rank, const Workload& workload);
 
 /// Bytes of optimizer state for each parameter, kept on one rank.
 double OptimizerBytesEach(OptimizerName name, Precision precision);

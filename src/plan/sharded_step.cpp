@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "plan/constants.h"
+#include "plan/engine_profile.h"
 #include "plan/kv_cache.h"
 #include "plan/outside.h"
 #include "plan/sharded_states.h"
@@ -14,7 +15,12 @@ namespace {
 
 constexpr const char* kKorthikanti =
     "Korthikanti et al., arXiv 2205.05198, generalised to gated MLPs and grouped heads";
-constexpr double kActivationSpread = 0.08;
+constexpr double kDenseSpread = 0.09;   // of activations: decoders without experts
+constexpr double kOtherSpread = 0.15;   // encoder-decoder and unknown layers
+constexpr double kExpertSpread = 0.30;  // experts: how tokens are routed is not known
+constexpr double kLogitSpread = 0.1;
+constexpr double kUnpackedSpread = 0.5;
+constexpr double kLoadSpread = 0.6;
 
 Line Computed(std::string term, double bytes, std::string how, std::string source, bool is_persistent,
               std::string changed_by) {
@@ -32,7 +38,7 @@ Line Spread(Line line, double share) {
 void AddStates(const PlanRequest& request, int64_t stage, DevicePlan& device) {
   const Workload& w = request.workload;
   const RankParameters rank = ParametersOfRank(request.model, w, stage);
-  const StateSizes sizes = SizesOfStates(rank, w);
+  const StateSizes sizes = SizesOfStates(request.model, rank, w);
   const std::string shard = fmt::format("{} parameters on this rank, {}", rank.Total(), Name(w.parallel.sharding));
   const char* source = "bytes for each parameter by setup, docs/explanation/planning.md";
   device.lines.push_back(Computed("weights", static_cast<double>(sizes.weight_bytes),
@@ -58,14 +64,76 @@ void AddStates(const PlanRequest& request, int64_t stage, DevicePlan& device) {
   device.states.optimizer_state = sizes.optimizer_bytes;
 }
 
+// Tokens of the decoder, where an encoder is before it.
+int64_t TargetTokens(const PlanRequest& request) {
+  const Workload& w = request.workload;
+  const int64_t length = request.model.encoder_layers > 0 && w.target_sequence > 0 ? w.target_sequence : w.sequence;
+  return w.batch * (length / std::max<int64_t>(1, w.parallel.context));
+}
+
 int64_t TokensOnRank(const Workload& w) { return w.batch * (w.sequence / std::max<int64_t>(1, w.parallel.context)); }
 
-// Micro-batches whose activations a stage holds at once, under one-forward-one-backward; interleaving adds a little.
-double BatchesInFlight(const Workload& w, int64_t stage) {
-  const auto stages = static_cast<double>(w.parallel.pipeline);
-  const auto most = std::min<double>(static_cast<double>(w.accumulation), stages - static_cast<double>(stage));
-  if (w.parallel.virtual_stages <= 1 || stages == 1) return most;
-  return most * (1 + (stages - 1) / (stages * static_cast<double>(w.parallel.virtual_stages)));
+bool RecomputesAll(const Workload& w) {
+  return w.recompute == Recompute::kFull || w.recompute == Recompute::kFullReentrant;
+}
+
+// Scores, their float32 form, its softmax and the gradient, as far as the engine keeps them at once.
+double LogitBytes(const PlanRequest& request, int64_t stage) {
+  const Workload& w = request.workload;
+  if (stage != w.parallel.pipeline - 1 || request.model.vocabulary == 0) return 0;
+  const double each = w.task == Task::kTrain ? ProfileOf(w).logit_bytes_each : 4;
+  return each * static_cast<double>(TargetTokens(request)) * static_cast<double>(request.model.vocabulary) /
+         static_cast<double>(w.parallel.tensor);
+}
+
+void AddLogits(const PlanRequest& request, double bytes, DevicePlan& device) {
+  if (bytes == 0) return;
+  const Workload& w = request.workload;
+  device.lines.push_back(Spread(
+      Computed(
+          "logits", bytes,
+          fmt::format("{} B x {} tokens x {} words / {}", w.task == Task::kTrain ? ProfileOf(w).logit_bytes_each : 4,
+                      TokensOnRank(w), request.model.vocabulary, w.parallel.tensor),
+          "bytes for each score, docs/explanation/planning.md", false, "batch, sequence, parallel"),
+      kLogitSpread));
+}
+
+double ActivationSpread(const ModelDescription& model) {
+  if (model.decoder() == nullptr) return kOtherSpread;
+  return model.decoder()->experts.count > 0 ? kExpertSpread : kDenseSpread;
+}
+
+// Packed weights are unpacked one layer at a time, and the head's 16-bit form is there twice while it is loaded.
+void AddUnpacked(const PlanRequest& request, DevicePlan& device) {
+  const Workload& w = request.workload;
+  if (w.weight_format == WeightFormat::kAsPrecision) return;
+  int64_t largest = 0;
+  int64_t head = 0;
+  for (const ParameterSpec& parameter : request.model.parameters) {
+    if (parameter.role == Role::kColumn || parameter.role == Role::kRow)
+      largest = std::max(largest, CountElements(parameter));
+    if (parameter.role == Role::kHead || parameter.role == Role::kEmbedding)
+      head = std::max(head, CountElements(parameter));
+  }
+  const auto width = static_cast<double>(ParameterBytes(w.precision));
+  device.lines.push_back(
+      Spread(Computed("unpacked", width * static_cast<double>(largest + head) / static_cast<double>(w.parallel.tensor),
+                      fmt::format("{} B x ({} of the largest layer + {} of the head)", width, largest, head),
+                      "Lightning-AI/litgpt resource tables: packed against 16-bit inference of eight models", false,
+                      "weights"),
+             kUnpackedSpread));
+}
+
+// Each rank reads the whole checkpoint before its shard is made.
+void AddLoadCopy(const PlanRequest& request, DevicePlan& device) {
+  const Workload& w = request.workload;
+  if (w.task != Task::kTrain || w.lora_rank == 0 || w.parallel.sharding < Sharding::kZero3) return;
+  const double bytes = static_cast<double>(device.states.parameters) / static_cast<double>(w.parallel.data);
+  device.lines.push_back(Spread(
+      Computed("load_copy", bytes,
+               fmt::format("the whole checkpoint and its shard of 1 / {} at once while loading", w.parallel.data),
+               "Lightning-AI/litgpt resource tables, LoRA with FSDP", false, "parallel"),
+      kLoadSpread));
 }
 
 void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& device) {
@@ -74,43 +142,40 @@ void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& devic
   const auto [first, end] = StageLayers(request.model.layer_count, stage, p.pipeline);
   const auto tokens = static_cast<double>(TokensOnRank(w));
   const auto tensor = static_cast<double>(p.tensor);
+  const double width = static_cast<double>(ComputeBytes(w.precision)) / 2;  // the forms count 16-bit elements
+  const double input =
+      tokens * static_cast<double>(request.model.hidden) * 2 * width / (p.sequence_parallel ? tensor : 1);
+  const bool every_other = w.recompute == Recompute::kSelective && ProfileOf(w).recomputes_every_other;
   double bytes = 0;
   double largest = 0;
   std::string how;
   for (int64_t layer = first; layer < end; ++layer) {
     const LayerActivations saved = SavedByLayer(request.model, w, layer);
     const double replicated = p.sequence_parallel ? saved.replicated_each / tensor : saved.replicated_each;
-    const double whole = tokens * (replicated + saved.divided_each / tensor);
+    const bool is_decoder = layer >= request.model.encoder_layers;
+    const double layer_tokens = is_decoder ? static_cast<double>(TargetTokens(request)) : tokens;
+    const double whole = layer_tokens * width * (replicated + saved.divided_each / tensor);
     largest = std::max(largest, whole);
-    const double input = tokens * static_cast<double>(request.model.hidden) * 2 / (p.sequence_parallel ? tensor : 1);
-    bytes += w.recompute == Recompute::kFull || w.recompute == Recompute::kFullReentrant ? input : whole;
+    bytes += RecomputesAll(w) || (every_other && layer % 2 == 0) ? input : whole;
     how = saved.how;
   }
-  const double in_flight = BatchesInFlight(w, stage);
-  bytes *= in_flight;
-  if (w.recompute == Recompute::kFull || w.recompute == Recompute::kFullReentrant)
-    bytes += largest;  // the layer that is run again
+  const PiecesInFlight in_flight = InFlight(w, stage);
+  bytes *= in_flight.pieces * in_flight.layer_share;
   device.states.activations_end_of_forward = static_cast<uint64_t>(bytes);
   device.lines.push_back(Spread(Computed("activations", bytes,
-                                         fmt::format("{} tokens x {} layers x ({}), {} micro-batches in flight", tokens,
-                                                     end - first, how, in_flight),
+                                         fmt::format("{} tokens x {} layers x ({}), {} pieces of {} of them in flight",
+                                                     tokens, end - first, how, in_flight.pieces, in_flight.layer_share),
                                          kKorthikanti, false, "batch, sequence, recompute, parallel"),
-                                kActivationSpread));
-}
-
-void AddLogits(const PlanRequest& request, int64_t stage, DevicePlan& device) {
-  const Workload& w = request.workload;
-  if (stage != w.parallel.pipeline - 1 || request.model.vocabulary == 0) return;
-  const double each =
-      w.task == Task::kTrain ? 12 : 4;  // scores, their float32 form and its softmax; the gradient replaces the first
-  const double bytes = each * static_cast<double>(TokensOnRank(w)) * static_cast<double>(request.model.vocabulary) /
-                       static_cast<double>(w.parallel.tensor);
-  device.lines.push_back(Spread(
-      Computed("logits", bytes,
-               fmt::format("{} B x {} tokens x {} words / {}", each, TokensOnRank(w), request.model.vocabulary,
-                           w.parallel.tensor),
-               "measured bytes for each score, docs/explanation/planning.md", false, "batch, sequence, parallel"),
-      0.1));
+                                ActivationSpread(request.model)));
+  // The scores are gone before a layer is run again, so only the larger of the two is on top.
+  const double logits = LogitBytes(request, stage);
+  if (RecomputesAll(w) && largest > logits) {
+    device.lines.push_back(Spread(Computed("recomputed_layer", largest, "the layer that runs again in the backward",
+                                           kKorthikanti, false, "recompute"),
+                                  ActivationSpread(request.model)));
+  } else {
+    AddLogits(request, logits, device);
+  }
 }
 
 void Sum(DevicePlan& device) {
@@ -128,9 +193,17 @@ LayerActivations SavedByLayer(const ModelDescription& model, const Workload& w, 
   LayerActivations saved;
   const DecoderSpec* spec = model.decoder();
   if (spec == nullptr) {
-    saved.replicated_each = 10.0 * static_cast<double>(model.hidden);
-    saved.divided_each = 24.0 * static_cast<double>(model.hidden);
-    saved.how = fmt::format("34 x {} B", model.hidden);
+    // 34 bytes a hidden element for a plain layer; a decoder behind an encoder has one more attention.
+    const auto hidden = static_cast<double>(model.hidden);
+    const bool has_cross_attention = model.encoder_layers > 0 && layer >= model.encoder_layers;
+    saved.replicated_each = (has_cross_attention ? 15 : 10) * hidden;
+    saved.divided_each = (has_cross_attention ? 32 : 24) * hidden;
+    if (const auto* t5 = std::get_if<T5Spec>(&model.step)) {
+      const double inner = static_cast<double>(t5->heads * t5->head_dim);
+      saved.divided_each = (has_cross_attention ? 16 : 8) * inner + 4 * static_cast<double>(t5->intermediate);
+      if (w.eager_attention) saved.divided_each += 5 * static_cast<double>(t5->heads * w.sequence);
+    }
+    saved.how = fmt::format("{} + {} / {} B", saved.replicated_each, saved.divided_each, w.parallel.tensor);
     return saved;
   }
   const auto hidden = static_cast<double>(spec->hidden);
@@ -141,11 +214,22 @@ LayerActivations SavedByLayer(const ModelDescription& model, const Workload& w, 
     inner =
         static_cast<double>(spec->experts.per_token * spec->experts.intermediate + spec->experts.shared_intermediate);
   }
+  // Inputs of both norms and of both blocks, and the masks of the dropouts behind them.
   const double dropout_masks = spec->residual_dropout > 0 ? 2 * hidden : 0;
-  saved.replicated_each = 8 * hidden + dropout_masks;  // inputs of both norms and of both blocks
+  saved.replicated_each = 8 * hidden + dropout_masks + ProfileOf(w).norm_extra_each * hidden;
+  if (spec->experts.IsSparse(layer)) {
+    // Routed tokens are copied for the experts, and their results come back before they are weighed.
+    saved.replicated_each +=
+        GetConstant("routed_token_copies").best * 2 * hidden * static_cast<double>(spec->experts.per_token);
+  }
   const double first_products = spec->is_gated ? 2 * inner : inner;
   saved.divided_each = 2 * (2 * query + 2 * kv) + 4 * static_cast<double>(spec->heads) + 2 * (first_products + inner);
-  if (w.recompute == Recompute::kSelective) saved.divided_each -= 2 * inner;
+  if (w.eager_attention && w.recompute != Recompute::kSelective) {
+    // Scores, their softmax and its dropout for every pair of tokens.
+    const double each = spec->attention_dropout > 0 ? 5 : 2;
+    saved.divided_each += each * static_cast<double>(spec->heads) * static_cast<double>(w.sequence) /
+                          static_cast<double>(w.parallel.context);
+  }
   saved.how = fmt::format("{} + {} / {} B", saved.replicated_each, saved.divided_each, w.parallel.tensor);
   return saved;
 }
@@ -157,7 +241,8 @@ DevicePlan ShardedTrainingDevice(const PlanRequest& request, int64_t stage) {
       stage * request.workload.parallel.tensor * request.workload.parallel.context * request.workload.parallel.data;
   AddStates(request, stage, device);
   AddActivations(request, stage, device);
-  AddLogits(request, stage, device);
+  AddUnpacked(request, device);
+  AddLoadCopy(request, device);
   device.lines.push_back(WorkspaceLine(request));
   Sum(device);
   device.peak_phase = "backward";
@@ -189,8 +274,9 @@ DevicePlan InferenceDevice(const PlanRequest& request) {
                         fmt::format("{} tokens x 2 B x (4 hidden + 2 x {})", w.batch * w.sequence, inner),
                         "widest point of one layer without gradients", false, "batch, sequence"),
                0.3));
-    AddLogits(request, w.parallel.pipeline - 1, device);
+    AddLogits(request, LogitBytes(request, w.parallel.pipeline - 1), device);
   }
+  AddUnpacked(request, device);
   device.lines.push_back(WorkspaceLine(request));
   Sum(device);
   device.peak_phase = w.task == Task::kGenerate ? "prefill" : "forward";

@@ -103,7 +103,9 @@ SimulationOptions OptionsOf(const PlanRequest& request) {
       w.use_cache && (w.task != Task::kTrain || options.run.checkpoint == eager::CheckpointKind::kNone);
   options.run.is_training = w.task == Task::kTrain;
   options.run.logits_to_keep = w.logits_to_keep;
-  options.lora = {w.lora_rank, w.lora_dropout, w.lora_targets};
+  const bool is_packed = w.weight_format != WeightFormat::kAsPrecision;
+  options.lora = {w.lora_rank, w.lora_dropout, is_packed ? BitsPerWeight(w.weight_format, w.precision) : 0,
+                  w.lora_targets};
   options.accumulation = w.accumulation;
   options.sets_grads_to_none = w.sets_grads_to_none;
   options.keeps_outputs = w.keeps_outputs;
@@ -191,6 +193,32 @@ void AddLines(const SimulationResult& result, const Workload& workload, DevicePl
                           "model of the caching allocator", false, ""});
 }
 
+// What training over packed weights was seen to take besides; the step itself does not explain it.
+void AddPackedOverhead(const PlanRequest& request, DevicePlan& device) {
+  if (request.workload.weight_format == WeightFormat::kAsPrecision) return;
+  double packed = 0;
+  for (const ParameterSpec& parameter : request.model.parameters) {
+    const bool is_linear =
+        parameter.role == Role::kColumn || parameter.role == Role::kRow || parameter.role == Role::kReplicatedLinear;
+    if (is_linear && parameter.shape.size() == 2) packed += static_cast<double>(CountElements(parameter));
+  }
+  const Constant& fixed = GetConstant("packed_training_fixed_bytes");
+  const Constant& each = GetConstant("packed_training_bytes_each");
+  Line line{"packed_weights_overhead",
+            static_cast<uint64_t>(fixed.best + each.best * packed),
+            static_cast<uint64_t>(fixed.low + each.low * packed),
+            static_cast<uint64_t>(fixed.high + each.high * packed),
+            Basis::kMeasured,
+            fmt::format("{} B + {} B x {} parameters of packed layers", fixed.best, each.best, packed),
+            fixed.source,
+            false,
+            "weights"};
+  device.framework_peak_bytes += line.bytes;
+  device.framework_peak_low_bytes += line.low_bytes;
+  device.framework_peak_high_bytes += line.high_bytes;
+  device.lines.push_back(std::move(line));
+}
+
 void AddOutsideOfPeak(const PlanRequest& request, const SimulationResult& result, DevicePlan& device) {
   const uint64_t cached =
       result.peak_reserved_bytes - std::min(result.peak_reserved_bytes, result.peak.allocated_bytes);
@@ -217,8 +245,9 @@ void AddPhases(const SimulationResult& result, DevicePlan& device) {
 bool CanSimulate(const PlanRequest& request) {
   const Workload& w = request.workload;
   return request.model.HasSimulatedStep() && w.engine == Engine::kTorch && w.parallel.DeviceCount() == 1 &&
-         w.task != Task::kServe && w.weight_format == WeightFormat::kAsPrecision &&
-         HasSimulatedOptimizer(w.optimizer) && !w.is_compiled && w.recompute != Recompute::kSelective;
+         w.task != Task::kServe && (w.weight_format == WeightFormat::kAsPrecision || w.lora_rank > 0) &&
+         HasSimulatedOptimizer(w.optimizer) && !w.is_compiled && w.loss == Loss::kPlain &&
+         w.recompute != Recompute::kSelective;
 }
 
 DevicePlan SimulateDevice(const PlanRequest& request) {
@@ -237,6 +266,7 @@ DevicePlan SimulateDevice(const PlanRequest& request) {
   device.framework_peak_high_bytes =
       static_cast<uint64_t>(static_cast<double>(result.peak.allocated_bytes) * spread.high);
   device.framework_reserved_bytes = result.peak_reserved_bytes;
+  AddPackedOverhead(request, device);
   AddOutsideOfPeak(request, result, device);
   AddPhases(result, device);
   device.states = {result.parameter_bytes,          result.built[static_cast<size_t>(Category::kBuffer)],

@@ -90,6 +90,13 @@ const Names<Recompute>& Recomputes() {
                                         {Recompute::kFullReentrant, "full_reentrant"}}};
   return kNames;
 }
+const Names<Loss>& Losses() {
+  static const Names<Loss> kNames{{{Loss::kPlain, "plain"},
+                                   {Loss::kFused, "fused"},
+                                   {Loss::kChunked, "chunked"},
+                                   {Loss::kLinearFused, "linear_fused"}}};
+  return kNames;
+}
 const Names<AttentionMask>& Masks() {
   static const Names<AttentionMask> kNames{
       {{AttentionMask::kNone, "none"}, {AttentionMask::kOnes, "ones"}, {AttentionMask::kPadded, "padded"}}};
@@ -161,11 +168,16 @@ Status SetParallel(Parallel& parallel, std::string_view text) {
                       : key == "cp"                  ? &parallel.context
                       : key == "ep"                  ? &parallel.expert
                       : key == "dp" || key == "fsdp" ? &parallel.data
+                      : key == "group"               ? &parallel.virtual_group
+                      : key == "replicas"            ? &parallel.replicas
                       : key == "vpp"                 ? &parallel.virtual_stages
                                                      : nullptr;
     if (degree == nullptr) {
-      return Fail(ErrorCode::kInvalidArgument,
-                  fmt::format("\"{}\" is no parallel degree; there are tp, pp, cp, ep, dp, fsdp, vpp, sp, zero.", key));
+      return Fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format(
+              "\"{}\" is no parallel degree; there are tp, pp, cp, ep, dp, fsdp, replicas, vpp, group, sp, zero.",
+              key));
     }
     MEMSTRATA_ASSIGN_OR_RETURN(*degree, ParseWhole(fmt::format("parallel {}", key), value, 1));
     if (key == "fsdp") parallel.sharding = Sharding::kZero3;
@@ -225,6 +237,8 @@ Status SetChoice(Workload& w, std::string_view name, std::string_view value) {
     MEMSTRATA_ASSIGN_OR_RETURN(w.optimizer, Optimizers().Parse(name, value));
   } else if (name == "recompute") {
     MEMSTRATA_ASSIGN_OR_RETURN(w.recompute, Recomputes().Parse(name, value));
+  } else if (name == "loss") {
+    MEMSTRATA_ASSIGN_OR_RETURN(w.loss, Losses().Parse(name, value));
   } else if (name == "mask") {
     MEMSTRATA_ASSIGN_OR_RETURN(w.mask, Masks().Parse(name, value));
   } else if (name == "attention") {
@@ -249,6 +263,7 @@ std::string_view Name(Precision value) { return Precisions().Of(value); }
 std::string_view Name(WeightFormat value) { return WeightFormats().Of(value); }
 std::string_view Name(OptimizerName value) { return Optimizers().Of(value); }
 std::string_view Name(Recompute value) { return Recomputes().Of(value); }
+std::string_view Name(Loss value) { return Losses().Of(value); }
 std::string_view Name(AttentionMask value) { return Masks().Of(value); }
 std::string_view Name(Sharding value) { return Shardings().Of(value); }
 
@@ -293,6 +308,7 @@ std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload&
           {"kv-bits", number(w.kv_bits)},
           {"optimizer", std::string(Name(w.optimizer))},
           {"recompute", std::string(Name(w.recompute))},
+          {"loss", std::string(Name(w.loss))},
           {"attention", w.eager_attention ? "eager" : "sdpa"},
           {"mask", std::string(Name(w.mask))},
           {"use-cache", flag(w.use_cache)},

@@ -44,6 +44,12 @@ enum class OptimizerName : uint8_t {
   kMuon
 };
 enum class Recompute : uint8_t { kNone, kSelective, kFull, kFullReentrant };
+enum class Loss : uint8_t {
+  kPlain,        // scores, then softmax
+  kFused,        // one kernel that does not work in place
+  kChunked,      // an eighth of the tokens at a time
+  kLinearFused,  // the scores are never written out
+};
 enum class AttentionMask : uint8_t { kNone, kOnes, kPadded };
 enum class Sharding : uint8_t { kNone, kZero1, kZero2, kZero3 };  // kZero3 is also FSDP's full sharding
 
@@ -54,6 +60,8 @@ struct Parallel {
   int64_t expert = 1;
   int64_t data = 1;
   int64_t virtual_stages = 1;
+  int64_t virtual_group = 0;  // micro-batches of one round of the interleaved schedule, 0: as many as stages
+  int64_t replicas = 1;       // groups of data-parallel ranks that each hold all shards
   bool sequence_parallel = false;
   Sharding sharding = Sharding::kNone;
 
@@ -81,6 +89,7 @@ struct Workload {
   int64_t kv_bits = 16;
   OptimizerName optimizer = OptimizerName::kAdamW;
   Recompute recompute = Recompute::kNone;
+  Loss loss = Loss::kPlain;
   bool eager_attention = false;
   AttentionMask mask = AttentionMask::kOnes;
   bool use_cache = true;
@@ -104,6 +113,7 @@ std::string_view Name(Precision value);
 std::string_view Name(WeightFormat value);
 std::string_view Name(OptimizerName value);
 std::string_view Name(Recompute value);
+std::string_view Name(Loss value);
 std::string_view Name(AttentionMask value);
 std::string_view Name(Sharding value);
 
@@ -135,6 +145,7 @@ inline constexpr InputHelp kWorkloadInputs[] = {
      "none, adamw, adamw_fused, adamw_forloop, adamw_8bit, sgd, sgd_momentum, adafactor_hf, adafactor_torch, lion, "
      "muon (default adamw)"},
     {"--recompute", "NAME", "Activation checkpointing: none, selective, full, full_reentrant (default none)"},
+    {"--loss", "NAME", "Kind of the loss: plain, fused, chunked, linear_fused (default plain)"},
     {"--attention", "NAME", "sdpa or eager (default sdpa)"},
     {"--mask", "NAME", "Attention mask that is passed: none, ones, padded (default ones)"},
     {"--use-cache", "YES|NO",

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <map>
 
+#include "analysis/category/categorize.h"
+#include "analysis/phases/timeline.h"
 #include "base/units.h"
 
 namespace memstrata {
@@ -142,7 +144,8 @@ Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const Su
   }
   MEMSTRATA_ASSIGN_OR_RETURN(summary.holders_at, ParseMoment(options.at, store, heap, peak));
   summary.holders_bytes = live.At(summary.holders_at);
-  summary.holders = FindHolders(store, heap, summary.holders_at, options.by, options.top_count);
+  summary.holders = FindHolders(store, heap, Categorize(store, heap, FindTimeline(store, heap)), summary.holders_at,
+                                options.by, options.top_count);
   FindOutOfMemory(store, heap, live, summary);
   DescribeEnd(store, heap, live, summary);
   Curve scratch = std::move(live);

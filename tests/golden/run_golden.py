@@ -16,6 +16,7 @@ import argparse
 import difflib
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,8 +33,9 @@ ENVIRONMENT = {"NO_COLOR": "1", "LC_ALL": "C.UTF-8", "TZ": "UTC", "TERM": "dumb"
 
 
 def make_inputs(folder: Path) -> None:
-    """Writes the input files that all cases share."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Writes the input files that all cases share, and nothing else: what an older version made is removed."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     (folder / SAMPLE.name).write_bytes(SAMPLE.read_bytes())
     for case in all_cases():
         (folder / case.file_name).write_bytes(case.data)

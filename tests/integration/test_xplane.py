@@ -114,7 +114,7 @@ def canon_module() -> ModuleType:
 
 
 def profile_references() -> list[tuple[Path, Path]]:
-    """(profile, XProf's output); files whose events have equal times are left out: XProf's order of them is arbitrary."""
+    """(profile, XProf's output); files whose events have equal times are left out: XProf orders them arbitrarily."""
     found = []
     for reference in sorted(GOLDEN.rglob("*.memory_profile.json")):
         name = reference.name.replace(".memory_profile.json", ".xplane.pb")
@@ -127,7 +127,9 @@ def profile_references() -> list[tuple[Path, Path]]:
 def viewer_references() -> list[tuple[Path, list[str], Path]]:
     found: list[tuple[Path, list[str], Path]] = []
     for reference in sorted((GOLDEN / "viewer").glob("*.memory_viewer.json")):
-        found.append((reference.with_name(reference.name.replace(".memory_viewer.json", ".hlo_proto.pb")), [], reference))
+        found.append(
+            (reference.with_name(reference.name.replace(".memory_viewer.json", ".hlo_proto.pb")), [], reference)
+        )
     for reference in sorted((GOLDEN / "given").glob("*.memory_viewer.*.json")):
         name, module = reference.name.removesuffix(".json").split(".memory_viewer.", 1)
         found.append((DATA / "xplane" / f"{name}.xplane.pb", ["--module", module], reference))

@@ -1,6 +1,7 @@
 """Writes XPlane profiles of a small allocator model, with what a correct reader must find in them.
 
-The model hands out addresses, reuses them after frees, and keeps the heap; events go to several threads whose lines start
+The model hands out addresses, reuses them after frees, and keeps the heap; events go to several threads whose lines
+start
 at different times, so that the order in the file is not the order in time. Protobuf is written by hand (field numbers:
 docs/formats/xplane.md), so that nothing is shared with the reader under test.
 """
@@ -173,6 +174,8 @@ def make(options: Options) -> tuple[bytes, Expected]:
         lines.append(message(3, message(2, f"thread_{thread}".encode()) + number(3, begin_ns) + b"".join(events)))
     names = [(4, 1, "MemoryAllocation"), (4, 2, "MemoryDeallocation")]
     names += [(5, identifier, name) for name, identifier in STAT_IDS.items()]
-    tables = [message(table, number(1, i) + message(2, number(1, i) + message(2, name.encode()))) for table, i, name in names]
+    tables = [
+        message(table, number(1, i) + message(2, number(1, i) + message(2, name.encode()))) for table, i, name in names
+    ]
     plane = number(1, 1) + message(2, b"/host:CPU") + b"".join(lines) + b"".join(tables)
     return message(1, plane), model.expected

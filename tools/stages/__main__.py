@@ -11,15 +11,16 @@ from .stage import BUILD, Counts, Log, Stage, StageError
 
 STAGES = (
     Stage("sources", "form, layers, ratchet, scripts", checks.sources),
-    Stage("page", "types, form, unit tests, build and browser tests of the web page", page.page),
+    Stage("page", "types, form, unit tests and build of the web page", page.page),
     Stage("release", "GCC release build and its tests", native.release),
+    Stage("browser", "the page of the built program in a real browser", page.browser),
     Stage("python", "the program against the independent oracle", native.python_tests),
     Stage("documents", "links and every command shown", documents.documents),
     Stage("instructions", "instructions of a summary against the recorded number", native.instructions),
     Stage("sanitizers", "tests under ASan and UBSan", native.sanitizers, thorough=True),
     Stage("threads", "tests of threaded layers under TSan", native.threads, thorough=True),
     Stage("fuzz", "every fuzzer, MEMSTRATA_FUZZ_SECONDS each", native.fuzz, thorough=True),
-    Stage("tidy", "clang-tidy on every source", native.clang_tidy, thorough=True),
+    Stage("tidy", "clang-tidy on every source", native.clang_tidy, on_request=True),
 )
 LOG_LINES_SHOWN = 60
 
@@ -42,25 +43,28 @@ def run_stage(stage: Stage) -> tuple[Counts, float]:
     return counts, duration_s
 
 
+def remark(stage: Stage) -> str:
+    return " (not with --quick)" if stage.thorough else " (only on request)" if stage.on_request else ""
+
+
 def parse_arguments() -> argparse.Namespace:
-    listing = "\n".join(
-        f"  {stage.name:<13} {stage.what}{' (not with --quick)' if stage.thorough else ''}" for stage in STAGES
-    )
+    listing = "\n".join(f"  {stage.name:<13} {stage.what}{remark(stage)}" for stage in STAGES)
     parser = argparse.ArgumentParser(
         prog="tools/test", description="stages:\n" + listing, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="no sanitizers, fuzzers or clang-tidy")
+    parser.add_argument("--quick", action="store_true", help="no sanitizers and fuzzers")
     parser.add_argument("--only", metavar="STAGE", action="append", choices=[stage.name for stage in STAGES])
     return parser.parse_args()
 
 
+def choose(arguments: argparse.Namespace) -> list[Stage]:
+    if arguments.only:
+        return [stage for stage in STAGES if stage.name in arguments.only]
+    return [stage for stage in STAGES if not stage.on_request and not (arguments.quick and stage.thorough)]
+
+
 def main() -> int:
-    arguments = parse_arguments()
-    chosen = [
-        stage
-        for stage in STAGES
-        if (stage.name in arguments.only if arguments.only else not (arguments.quick and stage.thorough))
-    ]
+    chosen = choose(parse_arguments())
     rows = []
     for stage in chosen:
         print(f"== {stage.name}: {stage.what}", flush=True)

@@ -71,9 +71,10 @@ class Log:
 
 @dataclass(frozen=True)
 class Stage:
-    """One line of the table. A stage with `thorough` is left out by --quick."""
+    """One line of the table. `thorough`: left out by --quick. `on_request`: runs only with --only."""
 
     name: str
     what: str
     run: Callable[[Log], Counts]
     thorough: bool = False
+    on_request: bool = False

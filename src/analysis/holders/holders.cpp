@@ -10,31 +10,23 @@
 namespace memstrata {
 namespace {
 
-struct StackWeight {
-  uint64_t bytes = 0;
-  uint64_t block_count = 0;
-};
-
-// Bytes by stack; blocks without a stack that are older than the recording are apart, under kPreexistingRow.
-constexpr uint32_t kPreexistingRow = kNone;
-
-std::vector<std::pair<uint32_t, StackWeight>> WeighStacks(const Store& store, const Heap& heap, Moment at) {
+// One holder for each stack and category; blocks without a stack that are older than the recording are apart.
+std::vector<Holder> WeighStacks(const Store& store, const Heap& heap, std::span<const Category> categories, Moment at) {
   const AllocationTable& table = store.allocations;
-  std::vector<StackWeight> by_stack(store.stacks.stacks().size());
-  StackWeight preexisting;
+  FlatMap<uint64_t, size_t> index;  // stack, category, older than the recording → holder
+  std::vector<Holder> holders;
   for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
     if (!IsLive(table, row, at)) continue;
+    const Category category = categories[row - heap.allocations.begin];
     const bool unexplained = table.stack[row].value == 0 && (table.flags[row] & kPreexisting) != 0;
-    StackWeight& weight = unexplained ? preexisting : by_stack[table.stack[row].value];
-    weight.bytes += table.size_bytes[row];
-    ++weight.block_count;
+    const uint64_t key =
+        uint64_t{table.stack[row].value} << 16 | static_cast<uint64_t>(category) << 1 | (unexplained ? 1 : 0);
+    const auto [found, is_new] = index.emplace(key, holders.size());
+    if (is_new) holders.push_back({.category = category, .stack = table.stack[row], .is_preexisting = unexplained});
+    holders[found->second].bytes += table.size_bytes[row];
+    ++holders[found->second].block_count;
   }
-  std::vector<std::pair<uint32_t, StackWeight>> weights;
-  for (uint32_t stack = 0; stack < by_stack.size(); ++stack) {
-    if (by_stack[stack].block_count > 0) weights.emplace_back(stack, by_stack[stack]);
-  }
-  if (preexisting.block_count > 0) weights.emplace_back(kPreexistingRow, preexisting);
-  return weights;
+  return holders;
 }
 
 std::string NameOf(const Store& store, StackId stack, HolderKey key, Category category) {
@@ -51,7 +43,6 @@ std::string NameOf(const Store& store, StackId stack, HolderKey key, Category ca
 void Merge(Holder& into, const Holder& more) {
   into.bytes += more.bytes;
   into.block_count += more.block_count;
-  if (into.category != more.category) into.category = Category::kUnknown;
 }
 
 bool Larger(const Holder& a, const Holder& b) {
@@ -74,36 +65,24 @@ void FoldTail(std::vector<Holder>& holders, size_t top_count) {
 
 }  // namespace
 
-std::vector<Holder> FindHolders(const Store& store, const Heap& heap, Moment at, HolderKey key, size_t top_count) {
-  const std::vector<Category> categories = CategoriesByStack(store);
+std::vector<Holder> FindHolders(const Store& store, const Heap& heap, std::span<const Category> categories, Moment at,
+                                HolderKey key, size_t top_count) {
+  std::vector<Holder> parts = WeighStacks(store, heap, categories, at);
+  std::sort(parts.begin(), parts.end(), Larger);  // the largest part names the whole
   std::vector<Holder> holders;
-  FlatMap<std::string_view, size_t> by_name;
-  for (const auto& [stack_row, weight] : WeighStacks(store, heap, at)) {
-    Holder holder;
-    holder.bytes = weight.bytes;
-    holder.block_count = weight.block_count;
-    holder.is_preexisting = stack_row == kPreexistingRow;
-    holder.stack = {holder.is_preexisting ? 0 : stack_row};
-    holder.category = categories[holder.stack.value];
-    if (key != HolderKey::kStack) holder.name = NameOf(store, holder.stack, key, holder.category);
-    holders.push_back(std::move(holder));
+  FlatMap<std::string, size_t> index;
+  for (Holder& part : parts) {
+    if (key != HolderKey::kStack) part.name = NameOf(store, part.stack, key, part.category);
+    const std::string merge_key = fmt::format("{}{}{}", part.name, part.is_preexisting ? "\n" : "\t",
+                                              key == HolderKey::kStack ? part.stack.value : 0);
+    const auto [found, is_new] = index.emplace(merge_key, holders.size());
+    if (is_new) {
+      holders.push_back(std::move(part));
+    } else {
+      Merge(holders[found->second], part);
+    }
   }
   std::sort(holders.begin(), holders.end(), Larger);
-  if (key != HolderKey::kStack) {
-    std::vector<Holder> merged;
-    merged.reserve(holders.size());  // names are referred to while merging
-    for (Holder& holder : holders) {
-      const auto found = by_name.find(holder.name);
-      if (found != by_name.end() && merged[found->second].is_preexisting == holder.is_preexisting) {
-        Merge(merged[found->second], holder);
-      } else {
-        merged.push_back(std::move(holder));
-        by_name.emplace(merged.back().name, merged.size() - 1);
-      }
-    }
-    holders = std::move(merged);
-    std::sort(holders.begin(), holders.end(), Larger);
-  }
   FoldTail(holders, top_count);
   return holders;
 }

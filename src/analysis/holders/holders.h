@@ -1,6 +1,7 @@
 #pragma once
 // Who holds the memory that is live at a moment, largest first.
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ inline constexpr std::string_view kHolderKeyNames[] = {"stack", "function", "fil
 struct Holder {
   uint64_t bytes = 0;
   uint64_t block_count = 0;
-  Category category = Category::kUnknown;  // of all its blocks; kUnknown when they differ
+  Category category = Category::kUnknown;  // of most of its bytes
   std::string name;                        // function, file or category; empty for kStack
   StackId stack{0};                        // of its largest block
   bool is_preexisting = false;             // no stack because it was allocated before recording began
@@ -23,7 +24,8 @@ struct Holder {
 };
 
 /// At most `top_count` rows and, when there are more, a last row "other": the sum over rows is exactly the live bytes.
-/// cost: O(allocations + stacks)
-std::vector<Holder> FindHolders(const Store& store, const Heap& heap, Moment at, HolderKey key, size_t top_count);
+/// `categories` is what Categorize() says of the heap. cost: O(allocations + stacks)
+std::vector<Holder> FindHolders(const Store& store, const Heap& heap, std::span<const Category> categories, Moment at,
+                                HolderKey key, size_t top_count);
 
 }  // namespace memstrata

@@ -16,7 +16,7 @@ struct DecoderLayer {
 class Decoder final : public EagerModel {
  public:
   Decoder(Tape& tape, const DecoderSpec& spec, DType dtype, const LoraOptions& lora)
-      : spec_(spec), parameters_(tape, DecoderParameters(spec), DecoderBuffers(spec), dtype) {
+      : spec_(spec), parameters_(tape, DecoderParameters(spec), DecoderBuffers(spec), dtype, lora) {
     if (lora.rank > 0) parameters_.AddLora(tape, lora);
     for (int64_t i = 0; i < spec.layer_count; ++i) layers_.push_back(FindLayer(fmt::format("layers.{}.", i)));
     final_norm_ = NormLayer::Find(parameters_, "norm", spec.norm);
@@ -88,7 +88,8 @@ class Decoder final : public EagerModel {
   Tensor Embed(Tape& tape, const Tensor& ids) {
     Tensor hidden = Embedding(tape, parameters_.Get("embed_tokens.weight"), ids);
     if (Parameter* positions = parameters_.Find("embed_positions.weight")) {
-      const Tensor index = tape.Empty({1, ids.shape[1]}, DType::kInt64);
+      const int64_t rows = spec_.has_position_per_sample ? ids.shape[0] : 1;
+      const Tensor index = tape.Empty({rows, ids.shape[1]}, DType::kInt64);
       hidden = Add(tape, hidden, Embedding(tape, *positions, index));
     }
     return hidden;
@@ -175,7 +176,9 @@ class Decoder final : public EagerModel {
     const NormLayer none;
     if (spec_.qkv == QkvLayout::kSeparate) {
       Qkv result;
-      result.query = Heads(tape, layer.query(tape, x), spec_.heads, layer.query_norm);
+      Tensor query = layer.query(tape, x);
+      if (spec_.scales_query) query = Scale(tape, query);
+      result.query = Heads(tape, query, spec_.heads, layer.query_norm);
       result.key = Heads(tape, layer.key(tape, x), spec_.kv_heads, layer.key_norm);
       result.value = Heads(tape, layer.value(tape, x), spec_.kv_heads, none);
       return result;
@@ -196,8 +199,8 @@ class Decoder final : public EagerModel {
     const DecoderLayer& layer = layers_[index];
     auto [query, key, value] = Project(tape, layer, x);
     if (spec_.rotary_dim > 0) {
-      const Tensor turned = ApplyRotary(tape, query, context.rotary);
-      key = ApplyRotary(tape, key, context.rotary);
+      const Tensor turned = ApplyRotary(tape, query, context.rotary, spec_.concatenates_rotary);
+      key = ApplyRotary(tape, key, context.rotary, spec_.concatenates_rotary);
       query = turned;
     }
     const bool is_sliding = spec_.IsSliding(static_cast<int64_t>(index));
@@ -207,6 +210,8 @@ class Decoder final : public EagerModel {
     }
     AttentionCall call;
     call.kind = context.options.attention;
+    call.caps_scores = spec_.caps_scores;
+    call.softmax_in_input_dtype = spec_.has_gpt2_buffers;
     call.dropout = context.options.is_training ? spec_.attention_dropout : 0;
     call.mask = is_sliding ? context.sliding_mask : context.mask;
     return layer.output(tape, Attend(tape, query, key, value, call));

@@ -63,7 +63,8 @@ class Stack {
     const Tensor query = Heads(layer.query(tape, x));
     const Tensor key = Heads(layer.key(tape, x));
     const Tensor value = Heads(layer.value(tape, x));
-    return Dropout(tape, layer.output(tape, Attend(tape, query, key, value, call)), spec_.dropout);
+    const Tensor output = layer.output(tape, Attend(tape, query, key, value, call));
+    return spec_.drops_attention_output ? Dropout(tape, output, spec_.dropout) : output;
   }
 
   Tensor Mlp(Tape& tape, const EncoderLayer& layer, const Tensor& x) const {
@@ -78,7 +79,7 @@ class Stack {
 class Encoder final : public EagerModel {
  public:
   Encoder(Tape& tape, const EncoderSpec& spec, DType dtype, const LoraOptions& lora)
-      : spec_(spec), parameters_(tape, EncoderParameters(spec), EncoderBuffers(spec), dtype) {
+      : spec_(spec), parameters_(tape, EncoderParameters(spec), EncoderBuffers(spec), dtype, lora) {
     if (lora.rank > 0) parameters_.AddLora(tape, lora);
     if (spec.text) text_ = std::make_unique<Stack>(parameters_, spec.text_stack);
     if (spec.image) image_ = std::make_unique<Stack>(parameters_, spec.image_stack);

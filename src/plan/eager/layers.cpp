@@ -108,10 +108,11 @@ Tensor RotateAll(Tape& tape, const Tensor& x, const RotaryTables& tables) {
 
 }  // namespace
 
-Tensor ApplyRotary(Tape& tape, const Tensor& x, const RotaryTables& tables) {
+Tensor ApplyRotary(Tape& tape, const Tensor& x, const RotaryTables& tables, bool concatenates) {
   const int64_t rotary = tables.cosine.shape.back();
-  if (rotary == x.shape.back()) return RotateAll(tape, x, tables);
-  const Tensor turned = Slice(tape, x, -1, rotary);
+  const bool turns_all = rotary == x.shape.back();
+  if (turns_all && !concatenates) return RotateAll(tape, x, tables);
+  const Tensor turned = turns_all ? x : Slice(tape, x, -1, rotary);
   const Tensor passed = Slice(tape, x, -1, x.shape.back() - rotary);
   return Cat(tape, {RotateAll(tape, turned, tables), passed}, -1);
 }
@@ -120,7 +121,7 @@ Tensor CausalMask(Tape& tape, const RunOptions& options, const Tensor& padding, 
                   int64_t query_count, int64_t key_count, int64_t window) {
   // Without a mask and without a cache the positions are searched for packed sequences, and the mask is always built.
   const bool is_packed = options.mask == MaskKind::kNone && !has_cache;
-  const bool exceeds_window = window > 0 && key_count > window;
+  const bool exceeds_window = window > 0 && key_count >= window;
   const bool is_needed =
       options.attention == AttentionKind::kEager || options.mask == MaskKind::kPadded || is_packed || exceeds_window;
   if (!is_needed) return {};
@@ -147,6 +148,7 @@ Tensor EagerAttention(Tape& tape, const Tensor& query, const Tensor& key0, const
   const Tensor value = RepeatKv(tape, value0, query.shape[1]);
   const Shape& k = key.shape;
   Tensor weights = Scale(tape, BatchMatmul(tape, query, View(key, {k[0], k[1], k[3], k[2]})));
+  if (call.caps_scores) weights = Scale(tape, ActivationSavingResult(tape, Scale(tape, weights)));
   if (call.mask.defined()) weights = Add(tape, weights, call.mask);
   if (call.softmax_in_input_dtype) {
     weights = Softmax(tape, weights, tape.autocast() ? DType::kFloat32 : weights.dtype);

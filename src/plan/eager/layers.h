@@ -33,7 +33,8 @@ struct RotaryTables {
   Tensor sine;
 };
 RotaryTables MakeRotaryTables(Tape& tape, int64_t sequence, int64_t dimension, DType dtype);
-Tensor ApplyRotary(Tape& tape, const Tensor& x, const RotaryTables& tables);
+/// `concatenates`: the turned part is joined with the (possibly empty) rest even when all dimensions are turned.
+Tensor ApplyRotary(Tape& tape, const Tensor& x, const RotaryTables& tables, bool concatenates);
 
 /// [batch, 1, queries, keys] truth values, or none where the causal flag of the kernel is enough.
 Tensor CausalMask(Tape& tape, const RunOptions& options, const Tensor& padding, DType dtype, bool has_cache,
@@ -45,6 +46,7 @@ struct AttentionCall {
   bool is_causal = true;
   double dropout = 0;
   bool softmax_in_input_dtype = false;  // older `eager` functions: no float32 unless autocast asks for it
+  bool caps_scores = false;             // scores pass a scaled tanh (`eager` only)
   Tensor mask;
 };
 Tensor Attend(Tape& tape, const Tensor& query, const Tensor& key, const Tensor& value, const AttentionCall& call);

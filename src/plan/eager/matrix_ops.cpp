@@ -17,18 +17,21 @@ std::vector<Tensor> Present(std::initializer_list<Tensor> tensors) {
 
 Tensor Linear(Tape& tape, const Tensor& x0, Parameter& weight, Parameter* bias) {
   const Tensor x = tape.ToLowPrecision(x0);
-  const Tensor w = tape.ToLowPrecision(weight.value);
+  const bool is_packed = weight.is_quantized;
+  const Tensor w = is_packed ? tape.Empty(weight.value.shape, x.dtype) : tape.ToLowPrecision(weight.value);
   const Tensor b = bias != nullptr ? tape.ToLowPrecision(bias->value) : Tensor{};
   tape.UseMatrixLibrary();
   const Tensor flat = x.shape.size() > 2 ? Contiguous(tape, x) : x;  // rows of a matrix may lie apart
   const std::shared_ptr<Node> node =
-      tape.Begin({&b, &flat, &w}, Present({SavedIf(w.requires_grad, flat), SavedIf(flat.requires_grad, w)}));
+      tape.Begin({&b, &flat, &w},
+                 Present({SavedIf(w.requires_grad, flat), SavedIf(flat.requires_grad, is_packed ? weight.value : w)}));
   Shape shape = flat.shape;
   shape.back() = w.shape[0];
   Tensor result = tape.Empty(shape, flat.dtype);
-  tape.Finish(node, result, [](Tape& t, Node& self, const Gradients& gradients) {
+  tape.Finish(node, result, [is_packed](Tape& t, Node& self, const Gradients& gradients) {
     t.UseMatrixLibrary();
     Gradients out(3);
+    const Tensor unpacked = is_packed ? t.Empty(self.edges[2].shape, self.edges[2].dtype) : Tensor{};
     const Tensor gradient = gradients[0].is_contiguous ? gradients[0] : t.Empty(gradients[0].shape, gradients[0].dtype);
     if (self.Needs(0)) out[0] = gradient;  // summed over the rows by the engine
     if (self.Needs(1)) out[1] = t.Empty(self.edges[1].shape, self.edges[1].dtype);

@@ -17,9 +17,13 @@ bool IsTarget(const ParameterSpec& spec, const LoraOptions& options) {
 }  // namespace
 
 ParameterSet::ParameterSet(Tape& tape, const std::vector<ParameterSpec>& specs, const std::vector<BufferSpec>& buffers,
-                           DType dtype)
+                           DType dtype, const LoraOptions& lora)
     : specs_(specs), dtype_(dtype) {
-  for (const ParameterSpec& spec : specs) by_name_[spec.name] = &Add(tape, spec.shape, dtype);
+  for (const ParameterSpec& spec : specs) {
+    const bool is_packed = lora.frozen_linear_bits > 0 && IsLinear(spec.role) && spec.shape.size() == 2;
+    by_name_[spec.name] =
+        is_packed ? &AddPacked(tape, spec.shape, dtype, lora.frozen_linear_bits) : &Add(tape, spec.shape, dtype);
+  }
   for (const BufferSpec& spec : buffers) {
     Shape shape = spec.shape;
     shape.push_back(spec.element_bytes == 0 ? static_cast<int64_t>(ElementBytes(dtype)) : spec.element_bytes);
@@ -32,6 +36,17 @@ Parameter& ParameterSet::Add(Tape& tape, const Shape& shape, DType dtype) {
   parameter.value = tape.Empty(shape, dtype, Category::kParameter);
   parameter.value.requires_grad = true;
   parameter.value.parameter = &parameter;
+  return parameter;
+}
+
+Parameter& ParameterSet::AddPacked(Tape& tape, const Shape& shape, DType dtype, double bits) {
+  Parameter& parameter = parameters_.emplace_back();
+  const auto packed_bytes = static_cast<int64_t>(static_cast<double>(ElementCount(shape)) * bits / 8.0);
+  parameter.value = tape.Empty({packed_bytes}, DType::kBool, Category::kParameter);
+  parameter.value.shape = shape;
+  parameter.value.dtype = dtype;
+  parameter.value.parameter = &parameter;
+  parameter.is_quantized = true;
   return parameter;
 }
 

@@ -32,14 +32,15 @@ struct RunOptions {
 struct LoraOptions {
   int64_t rank = 0;  // 0: no adapters
   double dropout = 0;
+  double frozen_linear_bits = 0;     // of a packed weight of the frozen linear layers, 0: not packed
   std::vector<std::string> targets;  // suffixes of parameter names; empty: every linear layer but the head
 };
 
 /// The parameters of a model on the device, in the order of their specifications.
 class ParameterSet {
  public:
-  ParameterSet(Tape& tape, const std::vector<ParameterSpec>& specs, const std::vector<BufferSpec>& buffers,
-               DType dtype);
+  ParameterSet(Tape& tape, const std::vector<ParameterSpec>& specs, const std::vector<BufferSpec>& buffers, DType dtype,
+               const LoraOptions& lora);
   /// Freezes everything and adds adapters (float32) to the linear layers that `options` names.
   void AddLora(Tape& tape, const LoraOptions& options);
 
@@ -56,6 +57,7 @@ class ParameterSet {
 
  private:
   Parameter& Add(Tape& tape, const Shape& shape, DType dtype);
+  Parameter& AddPacked(Tape& tape, const Shape& shape, DType dtype, double bits);
 
   std::vector<ParameterSpec> specs_;
   std::deque<Parameter> parameters_;

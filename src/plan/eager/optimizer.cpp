@@ -1,14 +1,6 @@
 #include "plan/eager/optimizer.h"
 
 namespace memstrata::plan::eager {
-namespace {
-
-bool IsAdafactor(OptimizerKind kind) {
-  return kind == OptimizerKind::kAdafactorTransformers || kind == OptimizerKind::kAdafactorTorch;
-}
-
-}  // namespace
-
 void Optimizer::MakeStates(Tape& tape, const Parameter& parameter) {
   std::vector<Tensor>& states = states_[&parameter];
   if (!states.empty()) return;
@@ -55,13 +47,14 @@ void Optimizer::Step(Tape& tape, std::deque<Parameter>& all) {
   for (Parameter& parameter : all) {
     if (parameter.is_trainable && parameter.grad.defined()) parameters.push_back(&parameter);
   }
-  if (IsAdafactor(kind_)) {
+  if (kind_ == OptimizerKind::kAdafactorTransformers) {
     StepAdafactor(tape, parameters);
     return;
   }
   for (Parameter* parameter : parameters) MakeStates(tape, *parameter);
   if (kind_ == OptimizerKind::kAdamWForeach) StepForeach(tape, parameters);
   if (kind_ == OptimizerKind::kAdamWForLoop) StepForLoop(tape, parameters);
+  if (kind_ == OptimizerKind::kAdafactorTorch) StepAdafactorTorch(tape, parameters);
 }
 
 // The square roots of all second moments at once.
@@ -77,6 +70,22 @@ void Optimizer::StepForLoop(Tape& tape, const std::vector<Parameter*>& parameter
   for (const Parameter* parameter : parameters) {
     const Tensor root = tape.Empty(parameter->value.shape, parameter->value.dtype);
     denominator = tape.Empty(parameter->value.shape, parameter->value.dtype);
+  }
+}
+
+// PyTorch's loop: one estimate of the variance at a time, which becomes the update; the last one lives until the next
+// is made. The norms of the columns need scratch memory.
+void Optimizer::StepAdafactorTorch(Tape& tape, const std::vector<Parameter*>& parameters) {
+  Tensor update;
+  for (const Parameter* parameter : parameters) {
+    const Tensor& value = parameter->value;
+    if (value.shape.size() > 1) {
+      (void)tape.SumOuter(parameter->grad, {value.shape.back()});
+      update = tape.Empty(value.shape, value.dtype);
+    } else {
+      const Tensor square = tape.Empty(value.shape, value.dtype);
+      update = tape.Empty(value.shape, value.dtype);
+    }
   }
 }
 

@@ -33,6 +33,7 @@ class Optimizer {
   void StepForeach(Tape& tape, const std::vector<Parameter*>& parameters);
   void StepForLoop(Tape& tape, const std::vector<Parameter*>& parameters);
   void StepAdafactor(Tape& tape, const std::vector<Parameter*>& parameters);
+  void StepAdafactorTorch(Tape& tape, const std::vector<Parameter*>& parameters);
 
   OptimizerKind kind_;
   std::map<const Parameter*, std::vector<Tensor>> states_;

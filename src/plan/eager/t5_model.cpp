@@ -37,7 +37,7 @@ struct Biases {
 class T5 final : public EagerModel {
  public:
   T5(Tape& tape, const T5Spec& spec, DType dtype, const LoraOptions& lora)
-      : spec_(spec), parameters_(tape, T5Parameters(spec), {}, dtype) {
+      : spec_(spec), parameters_(tape, T5Parameters(spec), {}, dtype, lora) {
     if (lora.rank > 0) parameters_.AddLora(tape, lora);
     encoder_ = FindStack("encoder", spec.encoder_layers);
     decoder_ = FindStack("decoder", spec.decoder_layers);

@@ -84,6 +84,7 @@ struct Parameter {
   Tensor value;
   Tensor grad;
   bool is_trainable = true;
+  bool is_quantized = false;         // its storage is packed; every product unpacks it for a moment
   std::shared_ptr<Node> accumulate;  // made on first use
 };
 

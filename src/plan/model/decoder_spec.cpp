@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <span>
 
-#include "plan/model/parameter_builder.h"
-
 namespace memstrata::plan {
 namespace {
 
@@ -16,7 +14,7 @@ Status ReadCommon(const ConfigJson& config, DecoderSpec& spec) {
                              config.RequiredIntegerOf({"num_hidden_layers", "n_layer", "num_layers"}));
   MEMSTRATA_ASSIGN_OR_RETURN(spec.hidden, config.RequiredIntegerOf({"hidden_size", "n_embd"}));
   MEMSTRATA_ASSIGN_OR_RETURN(spec.heads, config.RequiredIntegerOf({"num_attention_heads", "n_head"}));
-  MEMSTRATA_ASSIGN_OR_RETURN(spec.kv_heads, config.Integer("num_key_value_heads", spec.heads));
+  MEMSTRATA_ASSIGN_OR_RETURN(spec.kv_heads, config.IntegerOf({"num_key_value_heads", "num_kv_heads"}, spec.heads));
   MEMSTRATA_ASSIGN_OR_RETURN(spec.vocabulary, config.RequiredInteger("vocab_size"));
   MEMSTRATA_ASSIGN_OR_RETURN(spec.intermediate,
                              config.IntegerOf({"intermediate_size", "n_inner", "ffn_dim"}, 4 * spec.hidden));
@@ -102,6 +100,7 @@ void ApplyOpt(const ConfigJson& config, DecoderSpec& spec) {
   spec.is_gated = false;
   spec.rotary_dim = 0;
   spec.residual_dropout = config.Number("dropout").value_or(0.1);
+  spec.scales_query = spec.has_position_per_sample = true;
   spec.has_final_norm = config.Flag("do_layer_norm_before", true) && !config.Flag("_remove_final_layer_norm", false);
 }
 
@@ -163,6 +162,16 @@ void ApplyWiderFamily(const ConfigJson& config, DecoderSpec& spec) {
     spec.qkv_bias = spec.out_bias = config.Flag("attention_bias", true);
     spec.has_attention_sinks = true;
   }
+  if (type == "falcon") {  // one norm for both blocks (7B) or one each (40B); one or few key/value heads
+    spec.norm = NormKind::kLayer;
+    spec.norm_has_bias = spec.parallel_residual = true;
+    spec.shares_norm = !config.Flag("new_decoder_architecture", false);
+    spec.is_gated = false;
+    spec.qkv_bias = spec.out_bias = spec.mlp_bias = config.Flag("bias", false);
+    spec.ties_head = config.Flag("tie_word_embeddings", true);
+    spec.activation = ActivationKind::kSavesInput;
+    if (config.Flag("multi_query", true) && spec.shares_norm) spec.kv_heads = 1;
+  }
   if (type == "cohere") {
     spec.norm = NormKind::kLayer;
     spec.parallel_residual = spec.shares_norm = true;
@@ -188,10 +197,11 @@ Status ApplyFamily(const ConfigJson& config, DecoderSpec& spec) {
     spec.scales_embedding = true;
     spec.norms_outputs = type == "gemma2";
     spec.caps_logits = type == "gemma2" && config.Number("final_logit_softcapping").has_value();
+    spec.caps_scores = type == "gemma2" && config.Number("attn_logit_softcapping").has_value();
     if (type == "gemma2") MEMSTRATA_TRY(ReadWindow(config, spec));
   } else if (type == "phi3") {
     spec.qkv = QkvLayout::kFusedSlices;
-    spec.fuses_gate_up = true;
+    spec.fuses_gate_up = spec.concatenates_rotary = true;
     spec.ties_head = config.Flag("tie_word_embeddings", false);
     spec.rotary_dim = Share(spec.head_dim, config.Number("partial_rotary_factor"));
     spec.embedding_dropout = config.Number("embd_pdrop").value_or(0);
@@ -224,70 +234,6 @@ Status ApplyFamily(const ConfigJson& config, DecoderSpec& spec) {
   return {};
 }
 
-void AddLatentAttention(const DecoderSpec& spec, ParameterBuilder& build) {
-  const LatentAttentionSpec& latent = spec.latent;
-  const int64_t query = spec.heads * (latent.nope_dim + latent.rope_dim);
-  if (latent.query_rank > 0) {
-    build.Linear("q_a_proj", latent.query_rank, spec.hidden, false, Role::kReplicatedLinear);
-    build.Norm("q_a_norm", latent.query_rank, false);
-    build.Linear("q_b_proj", query, latent.query_rank, false, Role::kColumn);
-  } else {
-    build.Linear("q_proj", query, spec.hidden, false, Role::kColumn);
-  }
-  build.Linear("kv_a_proj", latent.kv_rank + latent.rope_dim, spec.hidden, false, Role::kReplicatedLinear);
-  build.Norm("kv_a_norm", latent.kv_rank, false);
-  build.Linear("kv_b_proj", spec.heads * (latent.nope_dim + latent.value_dim), latent.kv_rank, false, Role::kColumn);
-  build.Linear("o_proj", spec.hidden, spec.heads * latent.value_dim, spec.out_bias, Role::kRow);
-}
-
-void AddExperts(const DecoderSpec& spec, ParameterBuilder& build) {
-  const ExpertSpec& experts = spec.experts;
-  build.Add("router.weight", {experts.count, spec.hidden}, Role::kRouter);
-  if (experts.has_score_bias || experts.has_bias) build.Add("router.bias", {experts.count}, Role::kRouter);
-  build.Add("experts.gate_up", {experts.count, 2 * experts.intermediate, spec.hidden}, Role::kExpert);
-  if (experts.has_bias) build.Add("experts.gate_up_bias", {experts.count, 2 * experts.intermediate}, Role::kExpert);
-  build.Add("experts.down", {experts.count, spec.hidden, experts.intermediate}, Role::kExpert);
-  if (experts.has_bias) build.Add("experts.down_bias", {experts.count, spec.hidden}, Role::kExpert);
-  if (experts.shared_intermediate > 0) {
-    build.Linear("shared.gate_proj", experts.shared_intermediate, spec.hidden, false, Role::kColumn);
-    build.Linear("shared.up_proj", experts.shared_intermediate, spec.hidden, false, Role::kColumn);
-    build.Linear("shared.down_proj", spec.hidden, experts.shared_intermediate, false, Role::kRow);
-  }
-  if (experts.has_shared_gate) build.Linear("shared_gate", 1, spec.hidden, false, Role::kRouter);
-}
-
-void AddAttention(const DecoderSpec& spec, ParameterBuilder& build) {
-  if (spec.latent.kv_rank > 0) {
-    AddLatentAttention(spec, build);
-    return;
-  }
-  const int64_t q = spec.heads * spec.head_dim;
-  const int64_t kv = spec.kv_heads * spec.head_dim;
-  if (spec.qkv == QkvLayout::kSeparate) {
-    build.Linear("q_proj", q, spec.hidden, spec.qkv_bias, Role::kColumn);
-    build.Linear("k_proj", kv, spec.hidden, spec.qkv_bias, Role::kColumn);
-    build.Linear("v_proj", kv, spec.hidden, spec.qkv_bias, Role::kColumn);
-  } else {
-    build.Linear("qkv_proj", q + 2 * kv, spec.hidden, spec.qkv_bias, Role::kColumn);
-  }
-  build.Linear("o_proj", spec.hidden, q, spec.out_bias, Role::kRow);
-  if (spec.qk_norm) {
-    build.Norm("q_norm", spec.qk_norm_is_wide ? q : spec.head_dim, false);
-    build.Norm("k_norm", spec.qk_norm_is_wide ? kv : spec.head_dim, false);
-  }
-  if (spec.has_attention_sinks) build.Add("sinks", {spec.heads}, Role::kNorm);
-}
-
-void AddMlp(const DecoderSpec& spec, ParameterBuilder& build) {
-  if (spec.fuses_gate_up) {
-    build.Linear("gate_up_proj", 2 * spec.intermediate, spec.hidden, spec.mlp_bias, Role::kColumn);
-  } else {
-    if (spec.is_gated) build.Linear("gate_proj", spec.intermediate, spec.hidden, spec.mlp_bias, Role::kColumn);
-    build.Linear("up_proj", spec.intermediate, spec.hidden, spec.mlp_bias, Role::kColumn);
-  }
-  build.Linear("down_proj", spec.hidden, spec.intermediate, spec.mlp_bias, Role::kRow);
-}
-
 }  // namespace
 
 ActivationKind ActivationOf(const std::string& name) {
@@ -297,26 +243,14 @@ ActivationKind ActivationOf(const std::string& name) {
   return ActivationKind::kSavesInput;
 }
 
-int64_t CountElements(const ParameterSpec& parameter) {
-  int64_t count = 1;
-  for (const int64_t size : parameter.shape) count *= size;
-  return count;
-}
-
-int64_t CountElements(const std::vector<ParameterSpec>& parameters) {
-  int64_t count = 0;
-  for (const ParameterSpec& parameter : parameters) count += CountElements(parameter);
-  return count;
-}
-
 namespace {
 
 constexpr std::string_view kSimulatedTypes[] = {"llama", "mistral", "qwen2", "qwen3",    "gemma",      "gemma2",  "phi",
                                                 "phi3",  "gpt2",    "opt",   "gpt_neox", "starcoder2", "stablelm"};
-constexpr std::string_view kDescribedTypes[] = {"mixtral",     "qwen2_moe", "qwen3_moe", "deepseek_v2", "deepseek_v3",
-                                                "kimi_k2",     "olmo2",     "olmo3",     "olmoe",       "exaone4",
-                                                "gemma3_text", "glm4_moe",  "gpt_oss",   "cohere",      "granite",
-                                                "smollm3",     "ministral", "deepseek",  "minimax_m2"};
+constexpr std::string_view kDescribedTypes[] = {"mixtral", "qwen2_moe",   "qwen3_moe", "deepseek_v2", "deepseek_v3",
+                                                "kimi_k2", "olmo2",       "olmo3",     "olmoe",       "exaone4",
+                                                "falcon",  "gemma3_text", "glm4_moe",  "gpt_oss",     "cohere",
+                                                "granite", "smollm3",     "ministral", "deepseek",    "minimax_m2"};
 
 bool Contains(std::span<const std::string_view> types, const std::string& type) {
   return std::find(types.begin(), types.end(), type) != types.end();
@@ -333,7 +267,9 @@ bool ExpertSpec::IsSparse(int64_t layer) const {
 bool IsDecoder(const std::string& type) { return Contains(kSimulatedTypes, type) || Contains(kDescribedTypes, type); }
 
 bool IsSimulated(const DecoderSpec& spec) {
-  return Contains(kSimulatedTypes, spec.model_type) && spec.experts.count == 0;
+  // A model without a final norm (OPT 350M) orders its norms in another way.
+  return Contains(kSimulatedTypes, spec.model_type) && spec.experts.count == 0 && spec.has_final_norm &&
+         spec.embedding_width == spec.hidden;
 }
 
 Result<DecoderSpec> ReadDecoder(const ConfigJson& config, const std::string& model_type) {
@@ -342,48 +278,6 @@ Result<DecoderSpec> ReadDecoder(const ConfigJson& config, const std::string& mod
   MEMSTRATA_TRY(ReadCommon(config, spec));
   MEMSTRATA_TRY(ApplyFamily(config, spec));
   return spec;
-}
-
-std::vector<ParameterSpec> DecoderParameters(const DecoderSpec& spec) {
-  ParameterBuilder build;
-  build.Add("embed_tokens.weight", {spec.vocabulary, spec.embedding_width}, Role::kEmbedding);
-  if (spec.position_count > 0) build.Add("embed_positions.weight", {spec.position_count, spec.hidden}, Role::kPosition);
-  if (spec.embedding_width != spec.hidden) {
-    build.Linear("project_out", spec.embedding_width, spec.hidden, false, Role::kReplicatedLinear);
-    build.Linear("project_in", spec.hidden, spec.embedding_width, false, Role::kReplicatedLinear);
-  }
-  for (int64_t layer = 0; layer < spec.layer_count; ++layer) {
-    build.set_layer(layer);
-    build.set_prefix(fmt::format("layers.{}.", layer));
-    AddAttention(spec, build);
-    if (spec.experts.IsSparse(layer)) {
-      AddExperts(spec, build);
-    } else {
-      AddMlp(spec, build);
-    }
-    if (spec.norms_inputs) build.Norm("input_norm", spec.hidden, spec.norm_has_bias);
-    if (spec.norms_inputs && !spec.shares_norm) build.Norm("mlp_norm", spec.hidden, spec.norm_has_bias);
-    if (spec.norms_outputs) {
-      build.Norm("attention_output_norm", spec.hidden, spec.norm_has_bias);
-      build.Norm("mlp_output_norm", spec.hidden, spec.norm_has_bias);
-    }
-  }
-  build.set_layer(spec.layer_count);
-  build.set_prefix("");
-  if (spec.has_final_norm) build.Norm("norm", spec.hidden, spec.norm_has_bias);
-  if (!spec.ties_head) build.Linear("lm_head", spec.vocabulary, spec.embedding_width, spec.head_bias, Role::kHead);
-  return build.Take();
-}
-
-std::vector<BufferSpec> DecoderBuffers(const DecoderSpec& spec) {
-  std::vector<BufferSpec> buffers;
-  if (spec.rotary_dim > 0) buffers.push_back({"rotary inverse frequencies", {spec.rotary_dim / 2}, 4});
-  if (!spec.has_gpt2_buffers) return buffers;
-  for (int64_t layer = 0; layer < spec.layer_count; ++layer) {
-    buffers.push_back({"triangular mask", {spec.position_count, spec.position_count}, 1});
-    buffers.push_back({"masked value", {1}, 0});
-  }
-  return buffers;
 }
 
 }  // namespace memstrata::plan

@@ -34,6 +34,7 @@ struct ExpertSpec {
   int64_t per_token = 0;
   int64_t intermediate = 0;
   int64_t shared_intermediate = 0;  // width of the always-on MLP, 0: none
+  bool is_gated = true;
   bool has_shared_gate = false;
   bool has_score_bias = false;  // a correction for each expert, kept with the router
   bool has_bias = false;
@@ -92,8 +93,12 @@ struct DecoderSpec {
   double attention_dropout = 0;
   double residual_dropout = 0;
   bool caps_logits = false;
-  int64_t sliding_window = 0;          // 0: none
-  std::vector<bool> layer_is_sliding;  // empty: all layers, when there is a window
+  bool caps_scores = false;              // attention scores pass a scaled tanh
+  bool concatenates_rotary = false;      // Phi-3 joins the turned part with an empty rest
+  bool scales_query = false;             // OPT multiplies the queries instead of the scores
+  bool has_position_per_sample = false;  // OPT looks positions up for each sample
+  int64_t sliding_window = 0;            // 0: none
+  std::vector<bool> layer_is_sliding;    // empty: all layers, when there is a window
 
   bool IsSliding(int64_t layer) const {
     return sliding_window > 0 && (layer_is_sliding.empty() || layer_is_sliding[static_cast<size_t>(layer)]);

@@ -12,16 +12,17 @@ namespace {
 Result<EncoderStack> ReadStack(const ConfigJson& config, std::string prefix) {
   EncoderStack stack;
   stack.prefix = std::move(prefix);
-  MEMSTRATA_ASSIGN_OR_RETURN(stack.layer_count, config.Integer("num_hidden_layers", 12));
-  MEMSTRATA_ASSIGN_OR_RETURN(stack.hidden, config.RequiredInteger("hidden_size"));
-  MEMSTRATA_ASSIGN_OR_RETURN(stack.intermediate, config.Integer("intermediate_size", 4 * stack.hidden));
-  MEMSTRATA_ASSIGN_OR_RETURN(stack.heads, config.Integer("num_attention_heads", 12));
+  MEMSTRATA_ASSIGN_OR_RETURN(stack.layer_count, config.IntegerOf({"num_hidden_layers", "n_layers"}, 12));
+  MEMSTRATA_ASSIGN_OR_RETURN(stack.hidden, config.RequiredIntegerOf({"hidden_size", "dim"}));
+  MEMSTRATA_ASSIGN_OR_RETURN(stack.intermediate,
+                             config.IntegerOf({"intermediate_size", "hidden_dim"}, 4 * stack.hidden));
+  MEMSTRATA_ASSIGN_OR_RETURN(stack.heads, config.IntegerOf({"num_attention_heads", "n_heads"}, 12));
   if (stack.heads == 0 || stack.hidden % stack.heads != 0) {
     return Fail(
         ErrorCode::kInvalidArgument,
         fmt::format("A hidden size of {} cannot be divided among {} attention heads.", stack.hidden, stack.heads));
   }
-  stack.activation = ActivationOf(config.Text("hidden_act").value_or("gelu"));
+  stack.activation = ActivationOf(config.Text("hidden_act").value_or(config.Text("activation").value_or("gelu")));
   return stack;
 }
 
@@ -41,11 +42,14 @@ Status ReadMaskedLanguage(const ConfigJson& config, EncoderSpec& spec) {
   TextInput text;
   MEMSTRATA_ASSIGN_OR_RETURN(text.vocabulary, config.RequiredInteger("vocab_size"));
   MEMSTRATA_ASSIGN_OR_RETURN(text.position_count, config.Integer("max_position_embeddings", 512));
-  MEMSTRATA_ASSIGN_OR_RETURN(text.token_type_count, config.Integer("type_vocab_size", 2));
+  const bool is_distilled = spec.model_type == "distilbert";
+  MEMSTRATA_ASSIGN_OR_RETURN(text.token_type_count, config.Integer("type_vocab_size", is_distilled ? 0 : 2));
   text.has_norm = true;
   spec.text = text;
-  spec.text_stack.dropout = config.Number("hidden_dropout_prob").value_or(0.1);
-  spec.text_stack.attention_dropout = config.Number("attention_probs_dropout_prob").value_or(0.1);
+  spec.text_stack.drops_attention_output = !is_distilled;
+  spec.text_stack.dropout = config.Number(is_distilled ? "dropout" : "hidden_dropout_prob").value_or(0.1);
+  spec.text_stack.attention_dropout =
+      config.Number(is_distilled ? "attention_dropout" : "attention_probs_dropout_prob").value_or(0.1);
   return {};
 }
 
@@ -141,8 +145,8 @@ void AddImage(const EncoderSpec& spec, ParameterBuilder& build) {
 }  // namespace
 
 bool IsEncoder(const std::string& type) {
-  return type == "bert" || type == "roberta" || type == "xlm-roberta" || type == "vit" || type == "deit" ||
-         type == "clip";
+  return type == "bert" || type == "roberta" || type == "xlm-roberta" || type == "distilbert" || type == "vit" ||
+         type == "deit" || type == "clip";
 }
 
 Result<EncoderSpec> ReadEncoder(const ConfigJson& config, const std::string& model_type) {

@@ -1,6 +1,6 @@
 #pragma once
-// Transformer encoders: masked language models (BERT, RoBERTa), image classifiers (ViT, DeiT) and CLIP's pair of
-// towers.
+// Transformer encoders: masked language models (BERT, RoBERTa, DistilBERT), image classifiers (ViT, DeiT) and CLIP's
+// pair of towers.
 
 #include <optional>
 #include <string>
@@ -22,7 +22,8 @@ struct EncoderStack {
   bool norms_first = false;  // norms before attention and MLP, as in ViT
   bool qkv_bias = true;
   bool holds_attention_results =
-      false;  // its Python names keep the norm and the attention's result until the layer ends
+      false;                           // its Python names keep the norm and the attention's result until the layer ends
+  bool drops_attention_output = true;  // DistilBERT does not
   double dropout = 0;
   double attention_dropout = 0;
 };

@@ -50,16 +50,15 @@ Status UseEncoder(const ConfigJson& config, ModelDescription& model) {
   return {};
 }
 
-Status UseT5(const ConfigJson& config, ModelDescription& model) {
-  MEMSTRATA_ASSIGN_OR_RETURN(T5Spec spec, ReadT5(config));
+void UseT5(T5Spec spec, ModelDescription& model) {
   model.parameters = T5Parameters(spec);
   model.layer_count = spec.encoder_layers + spec.decoder_layers;
+  model.encoder_layers = spec.encoder_layers;
   model.hidden = spec.hidden;
   model.vocabulary = spec.vocabulary;
   const CacheLayer layer{CacheLayer::Kind::kFull, spec.heads, spec.head_dim, spec.head_dim, 0, 0};
   model.cache.assign(static_cast<size_t>(2 * spec.decoder_layers), layer);  // own tokens and the encoder's
   model.step = std::move(spec);
-  return {};
 }
 
 bool HasDecoderKeys(const ConfigJson& config) {
@@ -69,7 +68,11 @@ bool HasDecoderKeys(const ConfigJson& config) {
 
 Status UseConfig(const ConfigJson& config, ModelDescription& model) {
   const std::string& type = model.model_type;
-  if (IsT5(type)) return UseT5(config, model);
+  if (IsT5(type)) {
+    MEMSTRATA_ASSIGN_OR_RETURN(T5Spec spec, ReadT5(config));
+    UseT5(std::move(spec), model);
+    return {};
+  }
   if (IsEncoder(type)) return UseEncoder(config, model);
   const std::optional<ConfigJson> text = config.Object("text_config");
   if (text && !IsDecoder(type)) {
@@ -179,6 +182,24 @@ Result<ModelDescription> DescribeExplicit(std::string_view form) {
     json += fmt::format(R"(, "{}": {})", found->second, number);
   }
   return DescribeConfig(json + "}", "explicit form");
+}
+
+ModelDescription DescribeDecoder(DecoderSpec spec, std::string name, std::string source) {
+  ModelDescription model;
+  model.name = std::move(name);
+  model.source = std::move(source);
+  UseDecoder(std::move(spec), model);
+  model.parameter_count = CountElements(model.parameters);
+  return model;
+}
+
+ModelDescription DescribeT5(T5Spec spec, std::string name, std::string source) {
+  ModelDescription model;
+  model.name = std::move(name);
+  model.source = std::move(source);
+  UseT5(std::move(spec), model);
+  model.parameter_count = CountElements(model.parameters);
+  return model;
 }
 
 ModelDescription DescribeCount(int64_t parameter_count) {

@@ -37,6 +37,7 @@ struct ModelDescription {
   std::optional<uint64_t> stored_weight_bytes;  // from a weights file: sum of its tensors by their own types
   std::vector<CacheLayer> cache;
   int64_t layer_count = 0;
+  int64_t encoder_layers = 0;  // the first of them, in encoder-decoder models
   int64_t hidden = 0;
   int64_t vocabulary = 0;
   int64_t max_positions = 0;  // 0: unknown
@@ -53,6 +54,9 @@ struct ModelDescription {
 Result<ModelDescription> DescribeConfig(std::string_view json_text, std::string name);
 /// Reads "layers=32 hidden=4096 heads=32 kv_heads=8 ffn=14336 vocab=128256 …", a decoder of Llama's kind.
 Result<ModelDescription> DescribeExplicit(std::string_view form);
+/// A decoder whose switches are set one by one.
+ModelDescription DescribeDecoder(DecoderSpec spec, std::string name, std::string source);
+ModelDescription DescribeT5(T5Spec spec, std::string name, std::string source);
 /// Only the number of parameters is known.
 ModelDescription DescribeCount(int64_t parameter_count);
 

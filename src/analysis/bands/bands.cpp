@@ -1,0 +1,34 @@
+#include "analysis/bands/bands.h"
+
+#include <algorithm>
+
+namespace memstrata {
+
+std::vector<Band> FindBands(const HeapAnalysis& analysis) {
+  const AllocationTable& table = analysis.store->allocations;
+  const uint32_t seq = analysis.peak.moment.seq();
+  const uint32_t step = seq == kNone ? kNone : analysis.timeline.step_of_event[seq];
+  const StepSpan span =
+      step == kNone ? StepSpan{0, analysis.heap->events.size(), false} : analysis.timeline.steps[step];
+  std::vector<Band> bands(std::size(kCategoryNames));
+  std::vector<uint64_t> largest_bytes(bands.size(), 0);
+  for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
+    const auto category = static_cast<size_t>(analysis.CategoryOf(row));
+    Band& band = bands[category];
+    if (IsLive(table, row, Moment{span.begin_seq}) && table.free_seq[row] >= span.end_seq)
+      band.constant_bytes += table.size_bytes[row];
+    if (!IsLive(table, row, analysis.peak.moment)) continue;
+    band.at_peak_bytes += table.size_bytes[row];
+    ++band.block_count;
+    if (table.size_bytes[row] <= largest_bytes[category]) continue;
+    largest_bytes[category] = table.size_bytes[row];
+    band.largest_stack = table.stack[row];
+  }
+  for (size_t i = 0; i < bands.size(); ++i) bands[i].category = static_cast<Category>(i);
+  std::erase_if(bands, [](const Band& band) { return band.at_peak_bytes == 0 && band.constant_bytes == 0; });
+  std::stable_sort(bands.begin(), bands.end(),
+                   [](const Band& a, const Band& b) { return a.at_peak_bytes > b.at_peak_bytes; });
+  return bands;
+}
+
+}  // namespace memstrata

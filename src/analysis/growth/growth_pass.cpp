@@ -1,0 +1,86 @@
+#include "analysis/growth/growth_pass.h"
+
+#include <fmt/format.h>
+
+#include "analysis/frames/useful_frame.h"
+#include "base/units.h"
+
+namespace memstrata {
+namespace {
+
+std::string NameOf(const Store& store, StackId stack) {
+  const std::vector<FrameId> frames = FramesOf(store, stack);
+  const FrameTable& table = store.stacks.frames();
+  const FrameId frame = frames[UsefulFrameIndex(store, frames)];
+  return fmt::format("{} ({}:{})", ShortFunctionName(store.String(table.function[frame.value])),
+                     ShortPath(store.String(table.file[frame.value]), 1), table.line[frame.value]);
+}
+
+std::string HeldBy(const HeapAnalysis& analysis, const Growth& growth) {
+  return growth.holder_stack
+             ? fmt::format(", most of it allocated in {}", NameOf(*analysis.store, *growth.holder_stack))
+             : std::string();
+}
+
+std::string Sentence(const HeapAnalysis& analysis, const Growth& growth) {
+  const std::string held_by = HeldBy(analysis, growth);
+  const std::string amount = growth.bytes_per_step ? FormatBytes(*growth.bytes_per_step) : std::string();
+  const uint32_t step = growth.begin_step.value_or(0);
+  switch (growth.kind) {
+    case GrowthKind::kLeak:
+      return fmt::format("Each step leaves {} more{}.", amount, held_by);
+    case GrowthKind::kWarmUp:
+      return fmt::format("Step {} adds {} once, blocks of the sizes of the parameters{}; later steps add nothing.",
+                         step, amount, held_by);
+    case GrowthKind::kSawtooth:
+      return fmt::format("Memory grows by {} a step and falls back{}: a collector frees it late.", amount, held_by);
+    case GrowthKind::kOneOff:
+      return fmt::format("Step {} leaves {} that stays{}; later steps add nothing.", step, amount, held_by);
+    case GrowthKind::kFragmentation:
+      return "Reserved memory grows from step to step, live memory does not: free blocks do not fit the requests.";
+    case GrowthKind::kUnknown:
+      return "It cannot be told whether memory grows.";
+    case GrowthKind::kNoGrowth:
+      break;
+  }
+  if (growth.step_count < 3)
+    return fmt::format("No growth is seen, but {} cannot show one.",
+                       growth.step_count == 1 ? "one step" : fmt::format("{} steps", growth.step_count));
+  return fmt::format("No growth over {} steps: 0 B a step.", growth.step_count);
+}
+
+std::string RemedyFor(GrowthKind kind) {
+  switch (kind) {
+    case GrowthKind::kLeak:
+      return "Drop what the named line keeps after each step, or keep a detached number of it on the host.";
+    case GrowthKind::kSawtooth:
+      return "Break the reference cycle that holds it, or collect every few steps.";
+    case GrowthKind::kOneOff:
+      return "Delete what that step kept, for example a caught exception or an old model.";
+    case GrowthKind::kFragmentation:
+      return "Expandable segments, or shapes padded to few sizes.";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> ReportGrowth(const HeapAnalysis& analysis) {
+  const Growth growth = FindGrowth(analysis);
+  if (growth.step_count == 0) return {};
+  Finding finding;
+  finding.id = fmt::format("growth_{}", kGrowthKindNames[static_cast<size_t>(growth.kind)]);
+  const bool is_fault = growth.kind == GrowthKind::kLeak || growth.kind == GrowthKind::kSawtooth ||
+                        growth.kind == GrowthKind::kOneOff || growth.kind == GrowthKind::kFragmentation;
+  finding.severity = is_fault ? FindingSeverity::kWarning : FindingSeverity::kInfo;
+  finding.text = Sentence(analysis, growth);
+  if (growth.bytes_per_step) finding.bytes = static_cast<uint64_t>(std::max<int64_t>(0, *growth.bytes_per_step));
+  finding.confidence = Confidence::kComputed;
+  finding.remedy = RemedyFor(growth.kind);
+  if (growth.begin_step) finding.evidence.begin_seq = analysis.timeline.steps[*growth.begin_step].begin_seq;
+  if (growth.holder_stack) finding.evidence.stack = *growth.holder_stack;
+  return {finding};
+}
+
+}  // namespace memstrata

@@ -1,0 +1,25 @@
+#include "analysis/heap_analysis.h"
+
+namespace memstrata {
+
+Peak HeapAnalysis::HighestIn(uint32_t begin_seq, uint32_t end_seq) const {
+  Peak highest{live.At(Moment{begin_seq}), Moment{begin_seq}};
+  for (uint32_t seq = begin_seq; seq < end_seq; ++seq) {
+    const Moment after = Moment::AfterEvent(seq);
+    if (live.At(after) > highest.bytes) highest = {live.At(after), after};
+  }
+  return highest;
+}
+
+HeapAnalysis AnalyseHeap(const Store& store, const Heap& heap) {
+  HeapAnalysis analysis;
+  analysis.store = &store;
+  analysis.heap = &heap;
+  analysis.timeline = FindTimeline(store, heap);
+  analysis.categories = Categorize(store, heap, analysis.timeline);
+  analysis.live = BuildCurve(store, heap, Measure::kRequested);
+  analysis.peak = FindPeak(analysis.live);
+  return analysis;
+}
+
+}  // namespace memstrata

@@ -1,0 +1,28 @@
+#pragma once
+// What every pass starts from, computed once for a heap.
+
+#include <vector>
+
+#include "analysis/category/categorize.h"
+#include "analysis/phases/timeline.h"
+#include "index/curve.h"
+
+namespace memstrata {
+
+struct HeapAnalysis {
+  const Store* store = nullptr;
+  const Heap* heap = nullptr;
+  Timeline timeline;
+  std::vector<Category> categories;  // [allocation row - heap->allocations.begin]
+  Curve live;                        // requested bytes after each event
+  Peak peak;
+
+  Category CategoryOf(uint32_t row) const { return categories[row - heap->allocations.begin]; }
+  /// Highest live bytes while events [begin_seq, end_seq) happen, what was live before them included.
+  Peak HighestIn(uint32_t begin_seq, uint32_t end_seq) const;
+};
+
+/// cost: O(events + allocations log allocations)
+HeapAnalysis AnalyseHeap(const Store& store, const Heap& heap);
+
+}  // namespace memstrata

@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/marks/step_marks.h"
+#include "base/units.h"
+
+namespace memstrata {
+namespace {
+
+bool MadeInBackward(const AllocationTable& table, const StepView& view, uint32_t row) {
+  return table.alloc_seq[row] >= view.backward_begin && table.alloc_seq[row] < view.backward_end;
+}
+
+std::vector<uint32_t> GradientsOf(const HeapAnalysis& analysis, const StepView& view) {
+  std::vector<uint32_t> gradients;
+  for (const uint32_t row : view.made) {
+    if (MadeInBackward(analysis.store->allocations, view, row) && analysis.CategoryOf(row) == Category::kGradient)
+      gradients.push_back(row);
+  }
+  return gradients;
+}
+
+// The largest gradient when it is the first (the head's) or the last (the embedding's) of the backward's, in a model
+// that has logits.
+std::optional<Mark> FindVocabularyGradient(const HeapAnalysis& analysis, const StepView& view, bool is_head) {
+  const AllocationTable& table = analysis.store->allocations;
+  const std::vector<uint32_t> gradients = GradientsOf(analysis, view);
+  if (gradients.size() < 4 || view.logits_bytes == 0) return std::nullopt;
+  uint64_t largest = 0;
+  for (const uint32_t row : gradients) largest = std::max(largest, table.size_bytes[row]);
+  const size_t edge = std::max<size_t>(1, gradients.size() / 10);
+  for (size_t i = 0; i < edge; ++i) {
+    const uint32_t row = is_head ? gradients[i] : gradients[gradients.size() - 1 - i];
+    if (table.size_bytes[row] != largest) continue;
+    const uint32_t end =
+        table.free_requested_seq[row] == kNone ? analysis.heap->events.size() : table.free_requested_seq[row] + 1;
+    return Mark{is_head ? MarkKind::kHeadGradient : MarkKind::kEmbeddingGradient,
+                view.step,
+                table.alloc_seq[row],
+                end,
+                largest,
+                1,
+                fmt::format("Gradient of the {}: {}", is_head ? "head" : "embedding", FormatBytes(largest)),
+                table.stack[row]};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Mark> FindBackwardStartSpike(const HeapAnalysis& analysis, const StepView& view) {
+  if (view.logits_bytes == 0) return std::nullopt;
+  const AllocationTable& table = analysis.store->allocations;
+  const uint32_t early = view.backward_begin + (view.backward_end - view.backward_begin) / 20 + 8;
+  Mark mark{MarkKind::kBackwardStartSpike, view.step, kNone, 0, 0, 0, "", {0}};
+  for (const uint32_t row : view.made) {
+    if (!MadeInBackward(table, view, row) || table.alloc_seq[row] >= early ||
+        table.size_bytes[row] != view.logits_bytes)
+      continue;
+    mark.begin_seq = std::min(mark.begin_seq, table.alloc_seq[row]);
+    mark.end_seq = std::max(mark.end_seq, table.alloc_seq[row] + 1);
+    mark.bytes += table.size_bytes[row];
+    mark.count = *mark.count + 1;
+  }
+  if (*mark.count == 0) return std::nullopt;
+  mark.text = fmt::format("Gradients of the loss, logits-sized: {} x {}", *mark.count, FormatBytes(view.logits_bytes));
+  return mark;
+}
+
+std::optional<Mark> FindBackwardCliff(const HeapAnalysis& analysis, const StepView& view) {
+  const AllocationTable& table = analysis.store->allocations;
+  Mark mark{MarkKind::kBackwardCliff, view.step, kNone, 0, 0, std::nullopt, "", {0}};
+  for (const uint32_t row : view.made) {
+    const uint32_t end = table.free_requested_seq[row];
+    const bool falls = table.alloc_seq[row] < view.backward_begin && end >= view.backward_begin &&
+                       end < view.backward_end && analysis.CategoryOf(row) != Category::kInput;
+    if (!falls) continue;
+    mark.begin_seq = std::min(mark.begin_seq, end);
+    mark.end_seq = std::max(mark.end_seq, end + 1);
+    mark.bytes += table.size_bytes[row];
+  }
+  if (mark.bytes == 0) return std::nullopt;
+  mark.text = fmt::format("The backward gives back {} of activations", FormatBytes(mark.bytes));
+  return mark;
+}
+
+std::optional<Mark> FindHeadGradient(const HeapAnalysis& analysis, const StepView& view) {
+  return FindVocabularyGradient(analysis, view, true);
+}
+std::optional<Mark> FindEmbeddingGradient(const HeapAnalysis& analysis, const StepView& view) {
+  return FindVocabularyGradient(analysis, view, false);
+}
+
+std::optional<Mark> FindGradientRamp(const HeapAnalysis& analysis, const StepView& view) {
+  const std::vector<uint32_t> gradients = GradientsOf(analysis, view);
+  if (gradients.empty()) return std::nullopt;
+  Mark mark{MarkKind::kGradientRamp,
+            view.step,
+            view.backward_begin,
+            view.backward_end,
+            0,
+            static_cast<uint32_t>(gradients.size()),
+            "",
+            {0}};
+  for (const uint32_t row : gradients) mark.bytes += analysis.store->allocations.size_bytes[row];
+  mark.text = fmt::format("The backward makes {} gradients: {}", gradients.size(), FormatBytes(mark.bytes));
+  return mark;
+}
+
+std::optional<Mark> FindRecomputeRipple(const HeapAnalysis& analysis, const StepView& view) {
+  std::vector<uint32_t> begins;
+  for (const PhaseSpan& span : analysis.timeline.phases) {
+    if (span.step == view.step && span.phase == Phase::kRecompute) begins.push_back(span.begin_seq);
+  }
+  if (begins.empty()) return std::nullopt;
+  uint64_t highest = 0;
+  for (size_t i = 0; i < begins.size(); ++i) {
+    const uint32_t end = i + 1 < begins.size() ? begins[i + 1] : view.backward_end;
+    highest = std::max(highest, analysis.HighestIn(begins[i], end).bytes - analysis.live.At(Moment{begins[i]}));
+  }
+  return Mark{MarkKind::kRecomputeRipple,
+              view.step,
+              view.backward_begin,
+              view.backward_end,
+              highest,
+              static_cast<uint32_t>(begins.size()),
+              fmt::format("{} checkpointed calls run again, one ripple each, {} at its highest", begins.size(),
+                          FormatBytes(highest)),
+              {0}};
+}
+
+}  // namespace memstrata

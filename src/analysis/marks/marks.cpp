@@ -1,0 +1,163 @@
+#include "analysis/marks/marks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/marks/step_marks.h"
+#include "base/units.h"
+
+namespace memstrata {
+namespace {
+
+constexpr std::string_view kBandWords[] = {
+    "parameters",  "buffers", "gradients", "optimizer state", "activations",   "autocast copies", "logits",
+    "temporaries", "inputs",  "KV cache",  "workspaces",      "communication", "stack",           "unknown",
+};
+
+// Blocks of one category that stay from when the last of them came to the end of the recording.
+std::optional<Mark> FindConstantBand(const HeapAnalysis& analysis, Category category) {
+  const AllocationTable& table = analysis.store->allocations;
+  const uint32_t count = analysis.heap->events.size();
+  Mark mark{MarkKind::kConstantBand, kNone, 0, count, 0, 0, "", {0}};
+  uint64_t largest = 0;
+  for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
+    if (analysis.CategoryOf(row) != category || table.free_requested_seq[row] != kNone) continue;
+    if (table.alloc_seq[row] != kNone) mark.begin_seq = std::max(mark.begin_seq, table.alloc_seq[row] + 1);
+    mark.bytes += table.size_bytes[row];
+    mark.count = *mark.count + 1;
+    if (table.size_bytes[row] <= largest) continue;
+    largest = table.size_bytes[row];
+    mark.stack = table.stack[row];
+  }
+  const bool is_much = mark.bytes * 100 >= analysis.peak.bytes;
+  if (!is_much || mark.begin_seq >= count) return std::nullopt;
+  mark.text = fmt::format("{}: {} in {} blocks", kBandWords[static_cast<size_t>(category)], FormatBytes(mark.bytes),
+                          *mark.count);
+  return mark;
+}
+
+using StepMarkFinder = std::optional<Mark> (*)(const HeapAnalysis&, const StepView&);
+constexpr StepMarkFinder kStepMarkFinders[] = {
+    FindZeroGradSlope,      FindForwardRamp,        FindAutocastCopies,     FindSoftmaxSpike,      FindLogitsSlab,
+    FindBackwardStartSpike, FindBackwardCliff,      FindHeadGradient,       FindEmbeddingGradient, FindGradientRamp,
+    FindRecomputeRipple,    FindOptimizerStateInit, FindForeachTemporaries, FindOptimizerFlagpole,
+};
+
+std::optional<Mark> FindGrowthMark(const HeapAnalysis& analysis) {
+  const Growth growth = FindGrowth(analysis);
+  const std::vector<StepSpan>& steps = analysis.timeline.steps;
+  if (growth.step_count < 3) return std::nullopt;
+  const uint32_t first = growth.begin_step.value_or(1);
+  const auto bytes = static_cast<uint64_t>(std::max<int64_t>(0, growth.bytes_per_step.value_or(0)));
+  Mark mark{MarkKind::kFlat,
+            kNone,
+            steps[first].begin_seq,
+            steps.back().end_seq,
+            bytes,
+            std::nullopt,
+            "",
+            growth.holder_stack.value_or(StackId{0})};
+  switch (growth.kind) {
+    case GrowthKind::kLeak:
+      mark.kind = MarkKind::kGrowth;
+      mark.count = growth.step_count - first;
+      mark.text = fmt::format("Each step leaves {} more", FormatBytes(bytes));
+      return mark;
+    case GrowthKind::kSawtooth:
+      mark.kind = MarkKind::kSawtooth;
+      mark.text = fmt::format("Grows by {} a step and falls back", FormatBytes(bytes));
+      return mark;
+    case GrowthKind::kOneOff:
+    case GrowthKind::kWarmUp:
+      mark.kind = MarkKind::kOneOffStep;
+      mark.step = first;
+      mark.end_seq = steps[first].end_seq;
+      mark.text = fmt::format("Step {} leaves {} that stays", first, FormatBytes(bytes));
+      return mark;
+    case GrowthKind::kNoGrowth:
+      mark.bytes = growth.level_bytes[first];
+      mark.text = fmt::format("Every step starts from {}", FormatBytes(mark.bytes));
+      return mark;
+    case GrowthKind::kFragmentation:
+    case GrowthKind::kUnknown:
+      break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string BandLabel(const Band& band) {
+  return fmt::format("{} {}", kBandWords[static_cast<size_t>(band.category)], FormatBytes(band.at_peak_bytes));
+}
+
+std::string_view MarkReading(MarkKind kind) {
+  switch (kind) {
+    case MarkKind::kConstantBand:
+      return "A band of constant height is what every step needs before it begins.";
+    case MarkKind::kForwardRamp:
+      return "The ramp is what the forward keeps for the backward; checkpointing and smaller batches lower it.";
+    case MarkKind::kAutocastCopies:
+      return "Autocast keeps a low-precision copy of each weight until its region ends.";
+    case MarkKind::kSoftmaxSpike:
+      return "A narrow spike is a pair of temporaries of one operator; a fused attention does not make it.";
+    case MarkKind::kLogitsSlab:
+      return "A slab at the end of the forward is the logits, tokens times vocabulary; a loss fused with the head "
+             "avoids it.";
+    case MarkKind::kZeroGradSlope:
+      return "The slope down is zero_grad freeing the gradients of the step before.";
+    case MarkKind::kBackwardStartSpike:
+      return "The backward of the loss makes blocks of the size of the logits again, often the peak.";
+    case MarkKind::kBackwardCliff:
+      return "The fall is the backward giving back what the forward had kept.";
+    case MarkKind::kHeadGradient:
+      return "The first large step up in the backward is the gradient of the head.";
+    case MarkKind::kEmbeddingGradient:
+      return "The last large step up in the backward is the gradient of the embedding.";
+    case MarkKind::kGradientRamp:
+      return "Gradients rise during the backward as activations fall.";
+    case MarkKind::kRecomputeRipple:
+      return "Each ripple is one checkpointed call that runs again and is given back.";
+    case MarkKind::kOptimizerStateInit:
+      return "The first update allocates the state of the optimizer, which stays.";
+    case MarkKind::kForeachTemporaries:
+      return "The band in the update is temporaries for all parameters at once; a fused optimizer does not make it.";
+    case MarkKind::kOptimizerFlagpole:
+      return "The thin top is the temporaries of the last operations of the update.";
+    case MarkKind::kGrowth:
+      return "A staircase is memory that each step leaves behind.";
+    case MarkKind::kSawtooth:
+      return "A sawtooth is memory that a collector frees late.";
+    case MarkKind::kOneOffStep:
+      return "One stair and then none: something was kept once.";
+    case MarkKind::kFlat:
+      return "Steps that start from the same level leave nothing behind.";
+  }
+  return "";
+}
+
+Marks FindMarks(const HeapAnalysis& analysis) {
+  Marks result;
+  for (const Category category : {Category::kParameter, Category::kOptimizerState, Category::kGradient,
+                                  Category::kKvCache, Category::kWorkspace}) {
+    if (auto mark = FindConstantBand(analysis, category)) result.marks.push_back(std::move(*mark));
+  }
+  const StepView view = FindRepresentativeStep(analysis);
+  result.step = view.step;
+  const size_t first = result.marks.size();
+  if (view.step != kNone) {
+    for (const StepMarkFinder find : kStepMarkFinders) {
+      if (auto mark = find(analysis, view)) result.marks.push_back(std::move(*mark));
+    }
+  }
+  std::stable_sort(result.marks.begin() + static_cast<ptrdiff_t>(first), result.marks.end(),
+                   [](const Mark& a, const Mark& b) { return a.begin_seq < b.begin_seq; });
+  for (size_t i = first; i < result.marks.size(); ++i) {
+    if (result.marks[i].step == view.step) result.anatomy.push_back(static_cast<uint32_t>(i));
+  }
+  if (auto mark = FindGrowthMark(analysis)) result.marks.push_back(std::move(*mark));
+  return result;
+}
+
+}  // namespace memstrata

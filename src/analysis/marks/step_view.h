@@ -1,0 +1,29 @@
+#pragma once
+// One step of a heap, as the marks look at it.
+
+#include <vector>
+
+#include "analysis/heap_analysis.h"
+
+namespace memstrata {
+
+struct StepView {
+  uint32_t step = kNone;
+  StepSpan span;
+  uint32_t forward_begin = kNone;  // first event of forward or loss; kNone: none
+  uint32_t forward_end = kNone;    // one after the last before the backward
+  uint32_t backward_begin = kNone;
+  uint32_t backward_end = kNone;
+  uint32_t optimizer_begin = kNone;
+  uint32_t optimizer_end = kNone;
+  std::vector<uint32_t> made;  // allocation rows made in the step, in order
+  uint64_t logits_bytes = 0;   // size of the largest block of the loss; 0 = not known
+
+  bool HasBackward() const { return backward_begin != kNone && forward_begin != kNone; }
+};
+
+/// The complete step that shows most: the one of the peak if it is complete, else the last complete one; kNone when
+/// there is none with a forward and a backward.
+StepView FindRepresentativeStep(const HeapAnalysis& analysis);
+
+}  // namespace memstrata

@@ -1,0 +1,45 @@
+#include "analysis/next_peak/next_peak.h"
+
+#include <algorithm>
+
+#include "analysis/bands/bands.h"
+
+namespace memstrata {
+namespace {
+
+// The live curve without the blocks of one category.
+Peak PeakWithout(const HeapAnalysis& analysis, Category category) {
+  const AllocationTable& table = analysis.store->allocations;
+  std::vector<int64_t> change(analysis.heap->events.size() + 1, 0);  // by events that have happened
+  for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
+    if (analysis.CategoryOf(row) != category) continue;
+    const auto bytes = static_cast<int64_t>(table.size_bytes[row]);
+    change[table.alloc_seq[row] == kNone ? 0 : table.alloc_seq[row] + 1] += bytes;
+    if (table.free_seq[row] != kNone) change[table.free_seq[row] + 1] -= bytes;
+  }
+  Peak highest;
+  int64_t removed = 0;
+  for (uint32_t count = 0; count < change.size(); ++count) {
+    removed += change[count];
+    const uint64_t left = analysis.live.At(Moment{count}) - static_cast<uint64_t>(removed);
+    if (left > highest.bytes) highest = {left, Moment{count}};
+  }
+  return highest;
+}
+
+}  // namespace
+
+std::vector<NextPeak> FindNextPeaks(const HeapAnalysis& analysis) {
+  std::vector<NextPeak> result;
+  for (const Band& band : FindBands(analysis)) {
+    if (band.at_peak_bytes * 100 < analysis.peak.bytes) continue;
+    const Peak peak = PeakWithout(analysis, band.category);
+    result.push_back(
+        {std::string(kCategoryNames[static_cast<size_t>(band.category)]), peak, analysis.peak.bytes - peak.bytes});
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const NextPeak& a, const NextPeak& b) { return a.gain_bytes > b.gain_bytes; });
+  return result;
+}
+
+}  // namespace memstrata

@@ -1,0 +1,111 @@
+#include "analysis/phases/evaluation.h"
+
+#include <algorithm>
+
+namespace memstrata {
+namespace {
+
+bool IsForward(Phase phase) { return phase == Phase::kForward || phase == Phase::kLoss; }
+bool IsBackward(Phase phase) { return phase == Phase::kBackward || phase == Phase::kRecompute; }
+
+/// Events in a row of one kind.
+struct Run {
+  uint32_t begin = 0;
+  uint32_t end = 0;
+  Phase phase = Phase::kOther;  // kForward stands for forward and loss, kInput for inputs and other work
+  bool has_alloc = false;
+};
+
+std::vector<Run> FindRuns(const Store& store, const Heap& heap, const std::vector<Phase>& phases) {
+  std::vector<Run> runs;
+  for (uint32_t seq = 0; seq < phases.size(); ++seq) {
+    Phase phase = phases[seq];
+    if (IsForward(phase)) phase = Phase::kForward;
+    if (IsBackward(phase)) phase = Phase::kBackward;
+    if (phase == Phase::kOther) phase = Phase::kInput;
+    if (runs.empty() || runs.back().phase != phase) runs.push_back({seq, seq, phase, false});
+    runs.back().end = seq + 1;
+    runs.back().has_alloc = runs.back().has_alloc || store.events.kind[heap.events.begin + seq] == EventKind::kAlloc;
+  }
+  return runs;
+}
+
+// Whether the forward `runs[i]` is used by a backward: nothing lies between but frees, and zero_grad right before it.
+bool LeadsToBackward(const std::vector<Run>& runs, size_t i) {
+  for (size_t next = i + 1; next < runs.size(); ++next) {
+    if (runs[next].phase == Phase::kBackward) return true;
+    const bool only_frees = runs[next].phase == Phase::kInput && !runs[next].has_alloc;
+    if (!only_frees && runs[next].phase != Phase::kZeroGrad && runs[next].phase != Phase::kForward) return false;
+    if (runs[next].phase == Phase::kForward && runs[next - 1].phase == Phase::kZeroGrad) return false;
+  }
+  return false;
+}
+
+// Live bytes at the end of each step.
+std::vector<uint64_t> LiveAtStepEnds(const Store& store, const Heap& heap, const Timeline& timeline) {
+  std::vector<uint64_t> live;
+  int64_t sum = 0;
+  for (uint32_t seq = 0; seq < heap.events.size(); ++seq) {
+    const uint32_t row = heap.events.begin + seq;
+    if (store.events.kind[row] == EventKind::kAlloc) sum += static_cast<int64_t>(store.events.size_bytes[row]);
+    if (store.events.kind[row] == EventKind::kFreeCompleted) sum -= static_cast<int64_t>(store.events.size_bytes[row]);
+    const bool ends_step = live.size() < timeline.steps.size() && seq + 1 == timeline.steps[live.size()].end_seq;
+    if (ends_step) live.push_back(static_cast<uint64_t>(std::max<int64_t>(sum, 0)));
+  }
+  return live;
+}
+
+}  // namespace
+
+void MarkEvaluation(const Store& store, const Heap& heap, StackLabels& labels) {
+  const std::vector<Run> runs = FindRuns(store, heap, labels.phase);
+  const bool is_training =
+      std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.phase == Phase::kBackward; });
+  const bool is_cut_off = !runs.empty() &&
+                          std::any_of(runs.end() - std::min<ptrdiff_t>(2, std::ssize(runs)), runs.end(),
+                                      [](const Run& run) { return IsForward(run.phase); }) &&
+                          !is_training;
+  const bool has_oom = std::find(store.events.kind.span().begin() + heap.events.begin,
+                                 store.events.kind.span().begin() + heap.events.end,
+                                 EventKind::kOutOfMemory) != store.events.kind.span().begin() + heap.events.end;
+  if (is_cut_off && has_oom) return;  // it never came to a backward
+  std::vector<bool> is_evaluation(runs.size(), false);
+  for (size_t i = 0; i < runs.size(); ++i) is_evaluation[i] = IsForward(runs[i].phase) && !LeadsToBackward(runs, i);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const bool is_between =
+        i > 0 && i + 1 < runs.size() && is_training && runs[i].phase == Phase::kInput && is_evaluation[i + 1];
+    if (!is_evaluation[i] && !is_between) continue;
+    uint32_t begin = runs[i].begin;
+    if (is_between && !is_evaluation[i - 1]) {  // what was given back before belongs to the step
+      while (begin < runs[i].end && labels.phase[begin] == Phase::kOther) ++begin;
+    }
+    std::fill(labels.phase.begin() + begin, labels.phase.begin() + runs[i].end, Phase::kEval);
+    // What an evaluation gives back after it belongs to it.
+    if (!is_evaluation[i] || i + 1 >= runs.size() || runs[i + 1].phase != Phase::kInput || i + 2 >= runs.size())
+      continue;
+    for (uint32_t seq = runs[i + 1].begin; seq < runs[i + 1].end && labels.phase[seq] == Phase::kOther; ++seq)
+      labels.phase[seq] = Phase::kEval;
+  }
+}
+
+void MarkGeneration(const Store& store, const Heap& heap, Timeline& timeline) {
+  constexpr size_t kFewestSteps = 4;
+  if (timeline.steps.size() < kFewestSteps || std::find(timeline.phase_of_event.begin(), timeline.phase_of_event.end(),
+                                                        Phase::kBackward) != timeline.phase_of_event.end())
+    return;
+  const std::vector<uint64_t> live = LiveAtStepEnds(store, heap, timeline);
+  size_t grows = 0;
+  for (size_t step = 1; step + 1 < live.size(); ++step) grows += live[step] > live[step - 1] ? 1 : 0;
+  if (grows * 10 < (live.size() - 2) * 8) return;
+  for (uint32_t seq = timeline.steps[0].begin_seq; seq < heap.events.size(); ++seq) {
+    Phase& phase = timeline.phase_of_event[seq];
+    const bool is_forward = phase == Phase::kEval || IsForward(phase);
+    if (timeline.step_of_event[seq] == 0) {
+      if (is_forward) phase = Phase::kPrefill;
+    } else if (is_forward || phase == Phase::kInput || phase == Phase::kOther) {
+      phase = Phase::kDecode;
+    }
+  }
+}
+
+}  // namespace memstrata

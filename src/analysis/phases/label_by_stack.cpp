@@ -1,0 +1,178 @@
+#include "analysis/phases/label_by_stack.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace memstrata {
+namespace {
+
+using Labels = std::vector<std::optional<Phase>>;
+
+bool IsFree(EventKind kind) { return kind == EventKind::kFreeRequested || kind == EventKind::kFreeCompleted; }
+
+// Segments are given back with the stack that once asked for them.
+bool IsOfAllocator(EventKind kind) { return kind == EventKind::kSegmentFree || kind == EventKind::kSegmentUnmap; }
+
+class Labeller {
+ public:
+  Labeller(const Store& store, const Heap& heap, const StackEvidence& evidence, std::span<const LoopJump> jumps)
+      : store_(store),
+        heap_(heap),
+        evidence_(evidence),
+        jumps_(jumps),
+        frees_have_own_stacks_(FreesHaveOwnStacks(store, heap)),
+        labels_(heap.events.size()) {}
+
+  StackLabels Run() {
+    for (uint32_t seq = 0; seq < labels_.size(); ++seq)
+      has_backward_ = has_backward_ || FromStack(seq) == Phase::kBackward;
+    for (uint32_t seq = 0; seq < labels_.size(); ++seq) labels_[seq] = Label(seq);
+    StackLabels result;
+    result.is_plain.resize(labels_.size());
+    for (uint32_t seq = 0; seq < labels_.size(); ++seq) result.is_plain[seq] = !labels_[seq];
+    FillNeutralRuns();
+    result.phase.resize(labels_.size());
+    for (uint32_t seq = 0; seq < labels_.size(); ++seq) result.phase[seq] = labels_[seq].value_or(Phase::kOther);
+    return result;
+  }
+
+ private:
+  uint32_t Row(uint32_t seq) const { return heap_.events.begin + seq; }
+  bool IsSilent(uint32_t seq) const {
+    const EventKind kind = store_.events.kind[Row(seq)];
+    if (IsOfAllocator(kind)) return true;
+    return store_.events.stack[Row(seq)].value == 0 || (IsFree(kind) && !frees_have_own_stacks_);
+  }
+
+  // What the event's own stack names.
+  std::optional<Phase> FromStack(uint32_t seq) const {
+    if (IsSilent(seq)) return std::nullopt;
+    const uint32_t stack = store_.events.stack[Row(seq)].value;
+    const std::optional<Phase> phase = evidence_.phase[stack];
+    if (evidence_.is_engine_thread[stack] && phase != Phase::kRecompute) return Phase::kBackward;
+    return phase;
+  }
+
+  std::optional<Phase> PhaseOfAllocation(uint32_t seq) const {
+    const uint32_t allocation = store_.events.allocation[Row(seq)];
+    if (allocation == kNone || store_.allocations.alloc_seq[allocation] == kNone) return std::nullopt;
+    return labels_[store_.allocations.alloc_seq[allocation]];
+  }
+
+  std::optional<Phase> Label(uint32_t seq) {
+    if (!IsSilent(seq)) {
+      const std::optional<Phase> phase = FromStack(seq);
+      if (phase) current_ = phase;
+      return phase;
+    }
+    const EventKind kind = store_.events.kind[Row(seq)];
+    if (IsFree(kind)) return LabelSilentFree(seq);
+    if (IsOfAllocator(kind)) return current_;
+    if (!has_backward_) return current_;
+    current_ = Phase::kBackward;  // the autograd engine's threads run without Python frames
+    return current_;
+  }
+
+  std::optional<Phase> LabelSilentFree(uint32_t seq) {
+    const std::optional<Phase> made_in = PhaseOfAllocation(seq);
+    if (current_ == Phase::kRecompute)
+      return made_in == Phase::kRecompute && !frees_have_own_stacks_ ? Phase::kRecompute : Phase::kBackward;
+    const bool after_update = current_ == Phase::kOptimizer || current_ == Phase::kClip || current_ == Phase::kZeroGrad;
+    if (!frees_have_own_stacks_ && after_update && made_in == Phase::kBackward) current_ = Phase::kZeroGrad;
+    const bool engine_started =
+        frees_have_own_stacks_ && has_backward_ && (current_ == Phase::kForward || current_ == Phase::kLoss);
+    if (engine_started) current_ = Phase::kBackward;
+    return current_;
+  }
+
+  void FillNeutralRuns() {
+    for (uint32_t begin = 0; begin < labels_.size();) {
+      if (labels_[begin]) {
+        ++begin;
+        continue;
+      }
+      uint32_t end = begin;
+      while (end < labels_.size() && !labels_[end]) ++end;
+      FillNeutralRun(begin, end);
+      begin = end;
+    }
+  }
+
+  // Work of the program itself between two phases.
+  void FillNeutralRun(uint32_t begin, uint32_t end) {
+    const auto fill = [&](uint32_t from, uint32_t to, Phase phase) {
+      std::fill(labels_.begin() + from, labels_.begin() + to, phase);
+    };
+    if (end == labels_.size()) return fill(begin, end, Phase::kOther);
+    const Phase next = labels_[end].value_or(Phase::kOther);
+    const Phase last = begin == 0 ? Phase::kLoad : labels_[begin - 1].value_or(Phase::kOther);
+    const bool in_forward = last == Phase::kForward || last == Phase::kLoss;
+    const bool to_backward = next == Phase::kBackward || next == Phase::kRecompute;
+    if (last == Phase::kBackward && to_backward) return fill(begin, end, Phase::kBackward);
+    if (in_forward && (to_backward || next == Phase::kLoss)) return fill(begin, end, Phase::kLoss);
+    if (next == Phase::kLoad) return fill(begin, end, Phase::kLoad);
+    const uint32_t first_alloc = FirstAlloc(begin, end);
+    if (first_alloc == end && (in_forward || last == Phase::kClip) && (last == next || next == Phase::kZeroGrad))
+      return fill(begin, end, last);
+    // Blocks given back at first belong to what was before. A new batch comes after the loop has started over.
+    const bool before_forward = next == Phase::kForward || next == Phase::kZeroGrad || next == Phase::kInput;
+    const uint32_t input =
+        before_forward ? FirstAlloc(last == Phase::kLoad ? LastLine(begin, end) : LastJump(begin, end), end) : end;
+    fill(begin, input, last == Phase::kLoad ? Phase::kLoad : Phase::kOther);
+    fill(input, end, Phase::kInput);
+  }
+
+  uint32_t FirstAlloc(uint32_t begin, uint32_t end) const {
+    while (begin < end && store_.events.kind[Row(begin)] != EventKind::kAlloc) ++begin;
+    return begin;
+  }
+
+  uint32_t LastJump(uint32_t begin, uint32_t end) const {
+    const auto after = std::lower_bound(jumps_.begin(), jumps_.end(), end,
+                                        [](const LoopJump& jump, uint32_t seq) { return jump.seq < seq; });
+    return after != jumps_.begin() && (after - 1)->seq > begin ? (after - 1)->seq : begin;
+  }
+
+  // After the model is loaded come the optimizer, averages and the like, and in the last lines before the forward its
+  // input. What stays to the end is no input unless it comes last.
+  uint32_t LastLine(uint32_t begin, uint32_t end) const {
+    const uint32_t almost_all = heap_.events.size() - heap_.events.size() / 20;
+    uint32_t input = begin;
+    for (uint32_t seq = begin; seq < end; ++seq) {
+      const uint32_t allocation = store_.events.allocation[Row(seq)];
+      if (store_.events.kind[Row(seq)] != EventKind::kAlloc || allocation == kNone) continue;
+      const bool stays = store_.allocations.free_requested_seq[allocation] >= almost_all;
+      if (stays && store_.events.stack[Row(seq)] != store_.events.stack[Row(end - 1)]) input = seq + 1;
+    }
+    return input;
+  }
+
+  const Store& store_;
+  const Heap& heap_;
+  const StackEvidence& evidence_;
+  std::span<const LoopJump> jumps_;
+  const bool frees_have_own_stacks_;
+  bool has_backward_ = false;
+  std::optional<Phase> current_;
+  Labels labels_;
+};
+
+}  // namespace
+
+bool HasEventStacks(const Store& store, const Heap& heap) {
+  uint64_t count = 0;
+  uint64_t with_stack = 0;
+  for (uint32_t row = heap.events.begin; row < heap.events.end; ++row) {
+    if (store.events.kind[row] != EventKind::kAlloc) continue;
+    ++count;
+    with_stack += store.events.stack[row].value != 0 ? 1 : 0;
+  }
+  return with_stack * 10 > count;  // the backward's allocations have none: half of all in training
+}
+
+StackLabels LabelByStack(const Store& store, const Heap& heap, const StackEvidence& evidence,
+                         std::span<const LoopJump> jumps) {
+  return Labeller(store, heap, evidence, jumps).Run();
+}
+
+}  // namespace memstrata

@@ -1,0 +1,25 @@
+#pragma once
+// Where a program's loops start over, seen from call stacks alone: a call returns to something that it had called
+// before what it called last, an earlier line of the same function or a function that it called earlier.
+
+#include <vector>
+
+#include "model/store/store.h"
+
+namespace memstrata {
+
+struct LoopJump {
+  uint32_t seq = 0;        // the first event after the jump
+  uint32_t loop_node = 0;  // the stack node under which the calls start over
+};
+
+/// With context="alloc" a free repeats the stack of its allocation, which says nothing about the free.
+bool FreesHaveOwnStacks(const Store& store, const Heap& heap);
+
+/// Jumps in order of events, at most one an event: the outermost. cost: O(events · depth of the part that changes)
+std::vector<LoopJump> FindLoopJumps(const Store& store, const Heap& heap);
+
+/// Whether `node` is `ancestor` or was called from it.
+bool IsCalledFrom(const StackTable& stacks, uint32_t node, uint32_t ancestor);
+
+}  // namespace memstrata

@@ -1,0 +1,67 @@
+#pragma once
+// The parts of a training or inference step, and where they lie in a heap's events. What each phase means:
+// docs/explanation/phases.md.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "model/store/tables.h"
+
+namespace memstrata {
+
+enum class Phase : uint8_t {
+  kLoad,   // parameters and buffers come to the device
+  kInput,  // a batch comes to the device
+  kForward,
+  kLoss,
+  kBackward,
+  kRecompute,  // a checkpointed function runs again inside the backward
+  kClip,       // gradients are unscaled or clipped
+  kOptimizer,
+  kZeroGrad,
+  kEval,     // a forward without a backward, inside or outside training
+  kPrefill,  // the first forward of a generation, over the whole prompt
+  kDecode,   // a later forward of a generation
+  kOther,
+};
+inline constexpr std::string_view kPhaseNames[] = {
+    "load",      "input",     "forward", "loss",    "backward", "recompute", "clip",
+    "optimizer", "zero_grad", "eval",    "prefill", "decode",   "other",
+};
+
+/// What a phase was recognised by; the confidence falls in this order.
+enum class PhaseBasis : uint8_t { kAnnotation, kStack, kOrder, kPeriod };
+inline constexpr std::string_view kPhaseBasisNames[] = {"annotation", "stack", "order", "period"};
+
+struct PhaseSpan {
+  Phase phase = Phase::kOther;
+  uint32_t step = kNone;  // index into Timeline::steps; kNone outside all steps
+  uint32_t begin_seq = 0;
+  uint32_t end_seq = 0;  // exclusive
+};
+
+struct StepSpan {
+  uint32_t begin_seq = 0;
+  uint32_t end_seq = 0;
+  bool is_complete = true;  // false: the recording starts or ends inside it
+};
+
+/// Steps and phases of one heap. Phases tile the events without a gap; steps are disjoint and ordered.
+struct Timeline {
+  PhaseBasis basis = PhaseBasis::kStack;
+  std::vector<StepSpan> steps;
+  std::vector<PhaseSpan> phases;
+  std::vector<Phase> phase_of_event;    // [event_count]
+  std::vector<bool> is_plain;           // [event_count] the stack names no phase: work of the program itself
+  std::vector<uint32_t> step_of_event;  // [event_count], kNone outside all steps
+
+  bool Has(Phase phase) const {
+    for (const PhaseSpan& span : phases) {
+      if (span.phase == phase) return true;
+    }
+    return false;
+  }
+};
+
+}  // namespace memstrata

@@ -1,0 +1,202 @@
+#include "analysis/phases/stack_evidence.h"
+
+#include "base/flat_map.h"
+
+namespace memstrata {
+namespace {
+
+enum FrameMark : uint16_t {
+  kMarkCallsAgain = 2,  // runs a checkpointed function again
+  kMarkOptimizer = 4,
+  kMarkZeroGrad = 8,
+  kMarkClip = 16,
+  kMarkBackward = 32,
+  kMarkLoss = 64,
+  kMarkModuleCall = 128,
+  kMarkModelForward = 256,  // a forward that is not the one of a loss module
+  kMarkLoad = 512,
+  kMarkInput = 1024,
+  kMarkAutogradApply = 2048,
+  kMarkMainThread = 8192,
+  kMarkContext = 16384,  // enters or leaves a context manager
+};
+
+/// A frame matches when `file` is part of its path and `function` is its name (or part of it, with `partial`).
+struct Rule {
+  std::string_view file;
+  std::string_view function;
+  uint16_t marks;
+  bool partial = false;
+};
+
+// Names of PyTorch's own functions and of libraries around it; docs/explanation/phases.md says why each is evidence.
+constexpr Rule kRules[] = {
+    {"torch/utils/checkpoint.py", "unpack_hook", kMarkBackward},
+    {"torch/utils/checkpoint.py", "recompute_fn", kMarkCallsAgain | kMarkBackward},
+    {"torch/utils/checkpoint.py", "backward", kMarkCallsAgain | kMarkBackward},
+    {"", "__exit__", kMarkContext},
+    {"", "__enter__", kMarkContext},
+    {"torch/optim/optimizer.py", "zero_grad", kMarkZeroGrad},
+    {"", "zero_grad", kMarkZeroGrad},
+    {"torch/optim/lr_scheduler.py", "", 0, true},
+    {"torch/optim/swa_utils.py", "", 0, true},
+    {"torch/optim/optimizer.py", "wrapper", kMarkOptimizer},
+    {"torch/optim/optimizer.py", "profile_hook_step", kMarkOptimizer},
+    {"torch/optim/", "step", kMarkOptimizer},
+    {"torch/optim/", "_multi_tensor_", kMarkOptimizer, true},
+    {"torch/optim/", "_single_tensor_", kMarkOptimizer, true},
+    {"torch/optim/", "_fused_", kMarkOptimizer, true},
+    {"torch/optim/", "_init_group", kMarkOptimizer},
+    {"torch/amp/grad_scaler.py", "step", kMarkOptimizer},
+    {"torch/cuda/amp/grad_scaler.py", "step", kMarkOptimizer},
+    {"torch/amp/grad_scaler.py", "update", kMarkOptimizer},
+    {"torch/cuda/amp/grad_scaler.py", "update", kMarkOptimizer},
+    {"torch/amp/grad_scaler.py", "unscale_", kMarkClip},
+    {"torch/cuda/amp/grad_scaler.py", "unscale_", kMarkClip},
+    {"accelerate/optimizer.py", "step", kMarkOptimizer},
+    {"bitsandbytes/optim/", "step", kMarkOptimizer},
+    {"apex/optimizers/", "step", kMarkOptimizer},
+    {"deepspeed/", "step", kMarkOptimizer},
+    {"torch/nn/utils/clip_grad.py", "", kMarkClip, true},
+    {"", "clip_grad_norm_", kMarkClip},
+    {"", "clip_grad_value_", kMarkClip},
+    {"torch/autograd/__init__.py", "_make_grads", kMarkBackward},
+    {"torch/autograd/__init__.py", "backward", kMarkBackward},
+    {"torch/autograd/__init__.py", "grad", kMarkBackward},
+    {"torch/_tensor.py", "backward", kMarkBackward},
+    {"torch/autograd/graph.py", "_engine_run_backward", kMarkBackward},
+    {"", "torch::autograd::Engine::", kMarkBackward, true},
+    {"", "torch::autograd::PythonEngine::", kMarkBackward, true},
+    {"", "torch::autograd::python::PythonEngine::", kMarkBackward, true},
+    {"runtime_wrappers.py", "_backward_impl", kMarkBackward},
+    {"torch/autograd/function.py", "apply", kMarkAutogradApply},
+    {"torch/nn/modules/loss.py", "forward", kMarkLoss},
+    {"torch/nn/functional.py", "cross_entropy", kMarkLoss},
+    {"torch/nn/functional.py", "_loss", kMarkLoss, true},
+    {"torch/nn/functional.py", "binary_cross_entropy", kMarkLoss, true},
+    {"torch/nn/functional.py", "kl_div", kMarkLoss},
+    {"torch/nn/modules/module.py", "_call_impl", kMarkModuleCall},
+    {"torch/nn/modules/module.py", "inner", kMarkModuleCall},
+    {"", "forward", kMarkModelForward | kMarkModuleCall},
+    {"torch/nn/modules/module.py", "_apply", kMarkLoad},
+    {"torch/nn/modules/module.py", "load_state_dict", kMarkLoad},
+    {"torch/nn/modules/module.py", "to_empty", kMarkLoad},
+    {"", "from_pretrained", kMarkLoad},
+    {"", "reset_parameters", kMarkLoad},
+    {"torch/nn/modules/", "__init__", kMarkLoad},
+    {"torch/utils/_device.py", "__torch_function__", kMarkLoad},
+    {"torch/optim/", "__init__", kMarkLoad},
+    {"torch/nn/parallel/distributed.py", "__init__", kMarkLoad},
+    {"torch/distributed/fsdp/_fully_shard/_fully_shard.py", "fully_shard", kMarkLoad},
+    {"torch/utils/data/", "", kMarkInput, true},
+    {"", "send_to_device", kMarkInput},
+    {"", "<module>", kMarkMainThread},
+    {"", "_run_module_as_main", kMarkMainThread},
+};
+
+uint16_t MarksOf(std::string_view file, std::string_view function) {
+  for (const Rule& rule : kRules) {
+    const bool names =
+        rule.partial ? function.find(rule.function) != std::string_view::npos : function == rule.function;
+    if (names && file.find(rule.file) != std::string_view::npos) return rule.marks;
+  }
+  return 0;
+}
+
+std::vector<uint16_t> MarkFrames(const Store& store) {
+  const FrameTable& frames = store.stacks.frames();
+  std::vector<uint16_t> marks(frames.size());
+  for (uint32_t row = 0; row < frames.size(); ++row)
+    marks[row] = MarksOf(store.String(frames.file[row]), store.String(frames.function[row]));
+  return marks;
+}
+
+// The phase of a node from the phase of its caller, the marks of all its callers and its own.
+std::optional<Phase> PhaseOf(std::optional<Phase> caller, uint16_t above, uint16_t own) {
+  if (caller == Phase::kRecompute) return caller;
+  if (caller == Phase::kBackward) {
+    // A reentrant checkpoint calls the function again from its own backward, and then the engine.
+    const bool calls_again = (above & kMarkCallsAgain) != 0 && (own & (kMarkBackward | kMarkContext)) == 0;
+    return calls_again ? Phase::kRecompute : Phase::kBackward;
+  }
+  if (caller == Phase::kOptimizer || caller == Phase::kZeroGrad || caller == Phase::kClip) return caller;
+  if ((own & kMarkZeroGrad) != 0) return Phase::kZeroGrad;
+  if ((own & kMarkClip) != 0) return Phase::kClip;
+  if ((own & kMarkOptimizer) != 0) return Phase::kOptimizer;
+  if ((own & kMarkBackward) != 0) return Phase::kBackward;
+  if (caller == Phase::kLoad) return caller;
+  if ((own & kMarkLoss) != 0) return (above & kMarkModelForward) != 0 ? Phase::kForward : Phase::kLoss;
+  if (caller) return caller;
+  if ((own & kMarkModuleCall) != 0) return Phase::kForward;
+  if ((own & kMarkLoad) != 0) return Phase::kLoad;
+  if ((own & kMarkInput) != 0) return Phase::kInput;
+  return std::nullopt;
+}
+
+uint32_t Bit(Phase phase) { return 1U << static_cast<uint32_t>(phase); }
+
+std::optional<Phase> OnlyPhase(uint32_t bits) {
+  for (size_t i = 0; i < std::size(kPhaseNames); ++i) {
+    if (bits == 1U << i) return static_cast<Phase>(i);
+  }
+  return std::nullopt;
+}
+
+// Nodes that name no phase take the one phase that is found below them, or else that of their caller when all that it
+// called from that line has one. Another line of the same function is other work.
+void SpreadFromSiblings(const Store& store, std::vector<std::optional<Phase>>& phase) {
+  const StackTable& stacks = store.stacks.stacks();
+  const FrameTable& frames = store.stacks.frames();
+  const auto key = [&](size_t row) {
+    return static_cast<uint64_t>(stacks.parent[row].value) << 32 | frames.function[stacks.frame[row].value].value;
+  };
+  std::vector<uint32_t> below(stacks.size(), 0);
+  FlatMap<uint64_t, bool> function_has_phase;  // (caller, function) → some line of it names a phase
+  for (size_t row = stacks.size(); row-- > 1;) {
+    if (phase[row]) below[row] |= Bit(*phase[row]);
+    below[stacks.parent[row].value] |= below[row];
+    if (below[row] != 0) function_has_phase[key(row)] = true;
+  }
+  std::vector<std::optional<Phase>> spread(stacks.size());
+  for (size_t row = 1; row < stacks.size(); ++row) {
+    const uint32_t parent = stacks.parent[row].value;
+    if (below[row] != 0) {
+      spread[row] = OnlyPhase(below[row]);
+    } else if (parent != 0 && !function_has_phase.contains(key(row))) {
+      spread[row] = spread[parent];
+    }
+  }
+  for (size_t row = 1; row < stacks.size(); ++row) {
+    if (!phase[row]) phase[row] = spread[row];
+  }
+}
+
+}  // namespace
+
+StackEvidence FindStackEvidence(const Store& store) {
+  const StackTable& stacks = store.stacks.stacks();
+  const std::vector<uint16_t> frame_marks = MarkFrames(store);
+  StackEvidence evidence;
+  evidence.phase.resize(stacks.size());
+  evidence.is_engine_thread.resize(stacks.size());
+  std::vector<uint16_t> marks(stacks.size(), 0);
+  std::vector<uint32_t> outermost(stacks.size(), 0);
+  std::vector<bool> is_main(stacks.size(), false);      // of outermost nodes
+  for (uint32_t row = 1; row < stacks.size(); ++row) {  // parents come first
+    const uint32_t parent = stacks.parent[row].value;
+    const uint16_t own = frame_marks[stacks.frame[row].value];
+    marks[row] = marks[parent] | own;
+    outermost[row] = parent == 0 ? row : outermost[parent];
+    const bool starts_in_engine = parent == 0 && (own & kMarkAutogradApply) != 0;
+    evidence.phase[row] = starts_in_engine ? Phase::kBackward : PhaseOf(evidence.phase[parent], marks[parent], own);
+    const std::optional<Phase> phase = evidence.phase[row];
+    const bool only_main = phase == Phase::kOptimizer || phase == Phase::kZeroGrad || phase == Phase::kLoad ||
+                           (own & kMarkMainThread) != 0;
+    if (only_main) is_main[outermost[row]] = true;
+  }
+  SpreadFromSiblings(store, evidence.phase);
+  for (uint32_t row = 1; row < stacks.size(); ++row) evidence.is_engine_thread[row] = !is_main[outermost[row]];
+  return evidence;
+}
+
+}  // namespace memstrata

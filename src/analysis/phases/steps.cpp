@@ -1,0 +1,185 @@
+#include "analysis/phases/steps.h"
+
+#include <algorithm>
+
+#include "analysis/phases/loop_jumps.h"
+
+namespace memstrata {
+namespace {
+
+bool IsUpdate(Phase phase) { return phase == Phase::kOptimizer || phase == Phase::kClip || phase == Phase::kZeroGrad; }
+bool IsSetUp(Phase phase) { return phase == Phase::kLoad || phase == Phase::kOther; }
+
+/// One forward and backward, perhaps with the update after it.
+struct Cycle {
+  uint32_t begin_seq = 0;
+  bool has_update =
+      false;  // the optimizer, clipping or zero_grad ran after its backward, or the next cycle starts with it
+};
+
+uint32_t FirstWork(const std::vector<Phase>& phases) {
+  uint32_t seq = 0;
+  while (seq < phases.size() && IsSetUp(phases[seq])) ++seq;
+  return seq;
+}
+
+// The recording starts after the first forward of its first step.
+bool StartsInStep(const std::vector<Phase>& phases) {
+  const uint32_t first = FirstWork(phases);
+  return first < phases.size() &&
+         (IsUpdate(phases[first]) || phases[first] == Phase::kBackward || phases[first] == Phase::kRecompute);
+}
+
+// Of each event, its phase or the next later one that is a part of a step; evaluation and the program's own work are
+// none.
+std::vector<Phase> NextStrongPhases(const std::vector<Phase>& phases) {
+  std::vector<Phase> next(phases.size());
+  Phase strong = Phase::kOther;
+  for (size_t seq = phases.size(); seq-- > 0;) {
+    const Phase phase = phases[seq];
+    if (!IsSetUp(phase) && phase != Phase::kInput && phase != Phase::kEval) strong = phase;
+    next[seq] = strong;
+  }
+  return next;
+}
+
+// Nearest common caller of two stacks.
+uint32_t CommonCaller(const StackTable& stacks, uint32_t a, uint32_t b) {
+  while (a != b) {
+    uint32_t& deeper = stacks.depth[a] >= stacks.depth[b] ? a : b;
+    deeper = stacks.parent[deeper].value;
+  }
+  return a;
+}
+
+// Cycles by jumps of the training loop: it starts over after a backward, in a function that called the forward as well
+// as the backward and the update.
+std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
+                                 std::span<const LoopJump> jumps) {
+  const StackTable& stacks = store.stacks.stacks();
+  const std::vector<Phase> next_strong = NextStrongPhases(phases);
+  std::vector<Cycle> cycles = {{FirstWork(phases), false}};
+  auto jump = jumps.begin();
+  uint32_t caller = kNone;  // called everything since the forward began
+  bool had_backward = StartsInStep(phases);
+  bool had_update = false;
+  for (uint32_t seq = cycles[0].begin_seq; seq < phases.size(); ++seq) {
+    const Phase phase = phases[seq];
+    while (jump != jumps.end() && jump->seq < seq) ++jump;
+    const bool jumped = jump != jumps.end() && jump->seq == seq;
+    const bool starts_forward = next_strong[seq] == Phase::kForward || next_strong[seq] == Phase::kZeroGrad;
+    const bool starts_over = jumped && caller != kNone && IsCalledFrom(stacks, caller, jump->loop_node);
+    const bool starts_anew = had_update && seq > 0 && phases[seq - 1] == Phase::kLoad;  // another model is trained now
+    if (had_backward && starts_forward && (starts_over || starts_anew)) {
+      cycles.back().has_update = cycles.back().has_update || phase == Phase::kZeroGrad;
+      cycles.push_back({seq, false});
+      had_backward = had_update = false;
+      caller = kNone;
+    }
+    if (phase == Phase::kForward && (had_backward || had_update)) {
+      had_backward = had_update = false;
+      caller = kNone;
+    }
+    const uint32_t stack = store.events.stack[heap.events.begin + seq].value;
+    const bool is_main =
+        phase == Phase::kForward || phase == Phase::kLoss || phase == Phase::kOptimizer || phase == Phase::kClip;
+    if (is_main && stack != 0) caller = caller == kNone ? stack : CommonCaller(stacks, caller, stack);
+    had_backward = had_backward || phase == Phase::kBackward;
+    had_update = had_update || (had_backward && IsUpdate(phase));
+    cycles.back().has_update = cycles.back().has_update || had_update;
+  }
+  return cycles;
+}
+
+// Cycles by order alone: a forward, or what prepares it, after a backward.
+std::vector<Cycle> CyclesByOrder(const std::vector<Phase>& phases) {
+  std::vector<Cycle> cycles = {{FirstWork(phases), false}};
+  bool had_backward = StartsInStep(phases);
+  uint32_t prepares_from = kNone;  // inputs since the last backward
+  for (uint32_t seq = cycles[0].begin_seq; seq < phases.size(); ++seq) {
+    const Phase phase = phases[seq];
+    if (phase == Phase::kBackward) {
+      had_backward = true;
+      prepares_from = kNone;
+    }
+    if (phase == Phase::kInput && prepares_from == kNone) prepares_from = seq;
+    if (phase == Phase::kForward && had_backward) {
+      cycles.push_back({prepares_from == kNone ? seq : prepares_from, false});
+      had_backward = false;
+    }
+    if (had_backward && IsUpdate(phase)) cycles.back().has_update = true;
+  }
+  return cycles;
+}
+
+// Joins the cycles of accumulated gradients. An update that works in place leaves no events: then as many cycles make a
+// step as in the steps whose update is seen.
+std::vector<uint32_t> JoinCycles(const std::vector<Cycle>& cycles) {
+  std::vector<size_t> lengths;
+  size_t length = 0;
+  for (const Cycle& cycle : cycles) {
+    ++length;
+    if (!cycle.has_update) continue;
+    lengths.push_back(length);
+    length = 0;
+  }
+  size_t usual = 1;
+  if (!lengths.empty()) {
+    std::nth_element(lengths.begin(), lengths.begin() + static_cast<ptrdiff_t>(lengths.size() / 2), lengths.end());
+    usual = lengths[lengths.size() / 2];
+  }
+  std::vector<uint32_t> begins;
+  length = 0;
+  bool starts = true;
+  for (const Cycle& cycle : cycles) {
+    if (starts) begins.push_back(cycle.begin_seq);
+    length = starts ? 1 : length + 1;
+    starts = cycle.has_update || length >= usual;
+  }
+  return begins;
+}
+
+// Inference: the outermost loop that starts over while the model is called.
+std::vector<uint32_t> StepsOfInference(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
+                                       std::span<const LoopJump> all_jumps) {
+  const StackTable& stacks = store.stacks.stacks();
+  std::vector<uint32_t> begins;
+  const uint32_t first = FirstWork(phases);
+  if (first == phases.size()) return begins;
+  std::vector<LoopJump> jumps(all_jumps.begin(), all_jumps.end());
+  std::erase_if(jumps, [&](const LoopJump& jump) { return jump.seq <= first; });
+  std::vector<uint32_t> count(stacks.size(), 0);
+  for (const LoopJump& jump : jumps) ++count[jump.loop_node];
+  uint32_t loop = kNone;
+  for (const LoopJump& jump : jumps) {
+    if (count[jump.loop_node] < 2) continue;
+    if (loop == kNone || stacks.depth[jump.loop_node] < stacks.depth[loop]) loop = jump.loop_node;
+  }
+  begins.push_back(first);
+  if (loop == kNone) return begins;
+  // A forward before the loop (the prefill) is a step of its own.
+  uint32_t enters = first;
+  while (enters < phases.size() && !IsCalledFrom(stacks, store.events.stack[heap.events.begin + enters].value, loop))
+    ++enters;
+  const auto is_forward = [](Phase phase) { return phase == Phase::kForward || phase == Phase::kEval; };
+  const bool forward_before = std::any_of(phases.begin() + first, phases.begin() + enters, is_forward);
+  if (forward_before && enters < phases.size()) begins.push_back(enters);
+  for (const LoopJump& jump : jumps) {
+    if (jump.loop_node == loop && jump.seq > begins.back()) begins.push_back(jump.seq);
+  }
+  return begins;
+}
+
+}  // namespace
+
+std::vector<uint32_t> FindStepBegins(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
+                                     std::span<const LoopJump> jumps) {
+  if (FirstWork(phases) == phases.size()) return {};
+  const bool is_inference = std::find(phases.begin(), phases.end(), Phase::kEval) != phases.end() &&
+                            std::find(phases.begin(), phases.end(), Phase::kBackward) == phases.end();
+  if (is_inference) return StepsOfInference(store, heap, phases, jumps);
+  const std::vector<Cycle> by_jumps = CyclesByJumps(store, heap, phases, jumps);
+  return JoinCycles(by_jumps.size() > 1 ? by_jumps : CyclesByOrder(phases));
+}
+
+}  // namespace memstrata

@@ -1,0 +1,58 @@
+#include "analysis/phases/timeline.h"
+
+#include <algorithm>
+
+#include "analysis/phases/evaluation.h"
+#include "analysis/phases/label_by_order.h"
+#include "analysis/phases/label_by_stack.h"
+#include "analysis/phases/stack_evidence.h"
+#include "analysis/phases/steps.h"
+
+namespace memstrata {
+namespace {
+
+void CutSteps(Timeline& timeline, const std::vector<uint32_t>& begins, uint32_t event_count) {
+  for (size_t i = 0; i < begins.size(); ++i) {
+    const uint32_t end = i + 1 < begins.size() ? begins[i + 1] : event_count;
+    timeline.steps.push_back({begins[i], end, true});
+    std::fill(timeline.step_of_event.begin() + begins[i], timeline.step_of_event.begin() + end,
+              static_cast<uint32_t>(i));
+  }
+}
+
+void CutPhases(Timeline& timeline) {
+  for (uint32_t seq = 0; seq < timeline.phase_of_event.size(); ++seq) {
+    const Phase phase = timeline.phase_of_event[seq];
+    const uint32_t step = timeline.step_of_event[seq];
+    if (timeline.phases.empty() || timeline.phases.back().phase != phase || timeline.phases.back().step != step) {
+      timeline.phases.push_back({phase, step, seq, seq});
+    }
+    timeline.phases.back().end_seq = seq + 1;
+  }
+}
+
+}  // namespace
+
+Timeline FindTimeline(const Store& store, const Heap& heap) {
+  Timeline timeline;
+  timeline.step_of_event.assign(heap.events.size(), kNone);
+  std::vector<LoopJump> jumps;
+  if (HasEventStacks(store, heap)) {
+    jumps = FindLoopJumps(store, heap);
+    StackLabels labels = LabelByStack(store, heap, FindStackEvidence(store), jumps);
+    MarkEvaluation(store, heap, labels);
+    timeline.basis = PhaseBasis::kStack;
+    timeline.phase_of_event = std::move(labels.phase);
+    timeline.is_plain = std::move(labels.is_plain);
+  } else {
+    timeline.basis = PhaseBasis::kOrder;
+    timeline.phase_of_event = LabelByOrder(store, heap);
+    timeline.is_plain.assign(heap.events.size(), false);
+  }
+  CutSteps(timeline, FindStepBegins(store, heap, timeline.phase_of_event, jumps), heap.events.size());
+  MarkGeneration(store, heap, timeline);
+  CutPhases(timeline);
+  return timeline;
+}
+
+}  // namespace memstrata

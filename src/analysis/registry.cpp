@@ -1,0 +1,23 @@
+#include <algorithm>
+
+#include "analysis/growth/growth_pass.h"
+#include "analysis/pass.h"
+
+namespace memstrata {
+
+std::span<const PassInfo> AllPasses() {
+  static constexpr PassInfo kAll[] = {kGrowthPass};
+  return kAll;
+}
+
+std::vector<Finding> RunPasses(const HeapAnalysis& analysis) {
+  std::vector<Finding> findings;
+  for (const PassInfo& pass : AllPasses()) {
+    for (Finding& finding : pass.run(analysis)) findings.push_back(std::move(finding));
+  }
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+  return findings;
+}
+
+}  // namespace memstrata

@@ -1,0 +1,67 @@
+#include "plan/engine_profile.h"
+
+#include <algorithm>
+
+#include "plan/constants.h"
+
+namespace memstrata::plan {
+
+EngineProfile ProfileOf(const Workload& workload) {
+  EngineProfile profile;
+  switch (workload.engine) {
+    case Engine::kMegatron:
+      // 16-bit scores and their float32 form, which becomes the softmax and then the gradient in place.
+      profile.logit_bytes_each = 6;
+      profile.gradient_bytes_each = 4;
+      profile.has_master_weights = workload.precision != Precision::kFloat32;
+      break;
+    case Engine::kTorchtitan:
+      profile.keeps_gathered_in_pipeline = true;
+      profile.recomputes_every_other = true;
+      if (!workload.is_compiled) profile.norm_extra_each = GetConstant("uncompiled_norm_bytes_each").best;
+      break;
+    case Engine::kDeepSpeed:
+      profile.has_master_weights = workload.precision != Precision::kFloat32;
+      break;
+    case Engine::kTorch:
+    case Engine::kVllm:
+    case Engine::kSglang:
+    case Engine::kLlamaCpp:
+    case Engine::kJax:
+      break;
+  }
+  switch (workload.loss) {
+    case Loss::kPlain:
+      break;
+    case Loss::kFused:
+      profile.logit_bytes_each += 4;
+      break;  // another float32 form
+    case Loss::kChunked:
+      profile.logit_bytes_each = 2 + (profile.logit_bytes_each - 2) / 8;
+      break;
+    case Loss::kLinearFused:
+      profile.logit_bytes_each = 0;
+      break;
+  }
+  return profile;
+}
+
+PiecesInFlight InFlight(const Workload& workload, int64_t stage) {
+  const Parallel& parallel = workload.parallel;
+  PiecesInFlight in_flight;
+  if (parallel.pipeline == 1) return in_flight;
+  const int64_t behind = parallel.pipeline - stage - 1;
+  if (parallel.virtual_stages <= 1) {  // one forward, one backward
+    in_flight.pieces = static_cast<double>(std::min(workload.accumulation, behind + 1));
+    return in_flight;
+  }
+  // Interleaved: warm-up of 2 pieces for each stage behind and one round for each further virtual stage.
+  const int64_t warm_up =
+      2 * behind +
+      (parallel.virtual_stages - 1) * (parallel.virtual_group > 0 ? parallel.virtual_group : parallel.pipeline) + 1;
+  in_flight.pieces = static_cast<double>(std::min(workload.accumulation * parallel.virtual_stages, warm_up));
+  in_flight.layer_share = 1.0 / static_cast<double>(parallel.virtual_stages);
+  return in_flight;
+}
+
+}  // namespace memstrata::plan

@@ -1,0 +1,27 @@
+#pragma once
+// What sets the training engines apart in closed forms. Each number is explained in docs/explanation/planning.md;
+// fitted ones come from data/plan_constants.toml.
+
+#include "plan/workload.h"
+
+namespace memstrata::plan {
+
+struct EngineProfile {
+  double logit_bytes_each = 12;             // alive for each score where the loss meets the backward
+  double gradient_bytes_each = 0;           // 0: as wide as the parameters
+  bool has_master_weights = false;          // float32 copies beside 16-bit parameters
+  double norm_extra_each = 0;               // bytes a hidden element and layer that uncompiled norms save besides
+  bool recomputes_every_other = false;      // "selective" means every other layer, not the attention scores
+  bool keeps_gathered_in_pipeline = false;  // full sharding inside a pipeline keeps whole weights and gradients
+};
+
+EngineProfile ProfileOf(const Workload& workload);
+
+/// Pieces of a pipeline schedule that one rank holds at once: micro-batches times the share of its layers in each.
+struct PiecesInFlight {
+  double pieces = 1;
+  double layer_share = 1;  // of the rank's layers in one piece
+};
+PiecesInFlight InFlight(const Workload& workload, int64_t stage);
+
+}  // namespace memstrata::plan

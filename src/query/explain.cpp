@@ -1,0 +1,60 @@
+#include "query/explain.h"
+
+#include <fmt/format.h>
+
+namespace memstrata {
+namespace {
+
+HeapExplained ExplainHeap(const Store& store, const Heap& heap) {
+  HeapExplained explained;
+  explained.analysis = AnalyseHeap(store, heap);
+  const HeapAnalysis& analysis = explained.analysis;
+  for (const StepSpan& span : analysis.timeline.steps) {
+    explained.steps.push_back(
+        {span, analysis.HighestIn(span.begin_seq, span.end_seq).bytes, analysis.live.At(Moment{span.end_seq})});
+  }
+  for (const PhaseSpan& span : analysis.timeline.phases) {
+    const int64_t delta_bytes = static_cast<int64_t>(analysis.live.At(Moment{span.end_seq})) -
+                                static_cast<int64_t>(analysis.live.At(Moment{span.begin_seq}));
+    explained.phases.push_back({span, analysis.HighestIn(span.begin_seq, span.end_seq).bytes, delta_bytes});
+  }
+  explained.bands = FindBands(analysis);
+  explained.growth = FindGrowth(analysis);
+  explained.marks = FindMarks(analysis);
+  explained.next_peaks = FindNextPeaks(analysis);
+  explained.findings = RunPasses(analysis);
+  return explained;
+}
+
+}  // namespace
+
+double PhaseConfidence(PhaseBasis basis) {
+  switch (basis) {
+    case PhaseBasis::kAnnotation:
+      return 1.0;
+    case PhaseBasis::kStack:
+      return 0.99;
+    case PhaseBasis::kOrder:
+      return 0.8;
+    case PhaseBasis::kPeriod:
+      return 0.5;
+  }
+  return 0.5;
+}
+
+Result<ExplainAnswer> Explain(const Store& store, const ExplainOptions& options) {
+  ExplainAnswer answer{&store, {}};
+  std::string known;
+  for (const Heap& heap : store.heaps) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", heap.id);
+    if (options.heap.empty() || heap.id == options.heap) answer.heaps.push_back(ExplainHeap(store, heap));
+  }
+  if (answer.heaps.empty() && !options.heap.empty()) {
+    return Fail(ErrorCode::kInvalidArgument,
+                known.empty() ? fmt::format("There is no heap \"{}\": the file holds none.", options.heap)
+                              : fmt::format("There is no heap \"{}\"; the file holds: {}.", options.heap, known));
+  }
+  return answer;
+}
+
+}  // namespace memstrata

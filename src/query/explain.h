@@ -1,0 +1,57 @@
+#pragma once
+// The answer to "what is this shape, what made the peak, does it grow": the data of `memstrata explain`. The fields are
+// those of docs/reference/json/explain.schema.json; writers only format them.
+
+#include <string>
+#include <vector>
+
+#include "analysis/bands/bands.h"
+#include "analysis/growth/growth.h"
+#include "analysis/marks/marks.h"
+#include "analysis/next_peak/next_peak.h"
+#include "analysis/pass.h"
+#include "base/result.h"
+
+namespace memstrata {
+
+struct ExplainOptions {
+  std::string heap;  // id; empty = all
+};
+
+struct StepExplained {
+  StepSpan span;
+  uint64_t peak_live_bytes = 0;
+  uint64_t end_live_bytes = 0;
+};
+
+struct PhaseExplained {
+  PhaseSpan span;
+  uint64_t peak_live_bytes = 0;
+  int64_t delta_bytes = 0;
+};
+
+struct HeapExplained {
+  HeapAnalysis analysis;
+  std::vector<StepExplained> steps;
+  std::vector<PhaseExplained> phases;
+  std::vector<Band> bands;
+  Marks marks;
+  Growth growth;
+  std::vector<NextPeak> next_peaks;
+  std::vector<Finding> findings;
+};
+
+struct ExplainAnswer {
+  const Store* store = nullptr;
+  std::vector<HeapExplained> heaps;
+};
+
+/// Share of events whose phase is right on labelled recordings, by what it was recognised by
+/// (docs/explanation/phases.md).
+double PhaseConfidence(PhaseBasis basis);
+
+/// errors: kInvalidArgument (no such heap; the message lists them)
+/// cost: O(events + allocations log allocations) per heap
+Result<ExplainAnswer> Explain(const Store& store, const ExplainOptions& options);
+
+}  // namespace memstrata

@@ -1,0 +1,121 @@
+#include "report/text/explain_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+
+namespace memstrata {
+namespace {
+
+class ExplainText {
+ public:
+  ExplainText(const ExplainAnswer& answer, const TextStyle& style)
+      : answer_(answer), style_(style), width_(static_cast<size_t>(std::clamp(style.width, 60, 140))) {}
+
+  std::string Write() {
+    if (answer_.heaps.empty()) out_ += "No device memory was in use when this file was written.\n";
+    for (const HeapExplained& heap : answer_.heaps) WriteHeap(heap);
+    for (const Missing& missing : answer_.store->missing)
+      out_ +=
+          "\n" + WrapLines(fmt::format("{}: {} {}", missing.what, missing.why, missing.how_to_get), width_, 2) + "\n";
+    return std::move(out_);
+  }
+
+ private:
+  void Heading(std::string_view text) { out_ += fmt::format("\n  {}\n", style_.Bold(text)); }
+
+  void WriteHeap(const HeapExplained& heap) {
+    const HeapAnalysis& analysis = heap.analysis;
+    out_ += style_.Bold(Shorten(analysis.heap->id, 40)) + "\n";
+    for (const Finding& finding : heap.findings) {
+      const std::string text = WrapLines(finding.text, width_ - 4, 4);
+      out_ += "  " + (finding.severity == FindingSeverity::kInfo ? text : style_.Warn(text)) + "\n";
+      if (!finding.remedy.empty()) out_ += "    " + WrapLines(finding.remedy, width_ - 6, 4) + "\n";
+    }
+    WriteSteps(heap);
+    WriteBands(heap);
+    WriteMarks(heap);
+    WriteNextPeaks(heap);
+  }
+
+  void WriteSteps(const HeapExplained& heap) {
+    if (heap.steps.empty()) return;
+    const std::string_view basis = kPhaseBasisNames[static_cast<size_t>(heap.analysis.timeline.basis)];
+    Heading(fmt::format("{} {}, found by {}", heap.steps.size(), heap.steps.size() == 1 ? "step" : "steps", basis));
+    const uint32_t step = heap.marks.step == kNone ? 0 : heap.marks.step;
+    out_ += style_.Dim(fmt::format("  step {}          events        peak       change\n", step));
+    for (const PhaseExplained& phase : Merged(heap, step)) {
+      out_ += fmt::format("  {}  {}  {}  {}\n", PadRight(kPhaseNames[static_cast<size_t>(phase.span.phase)], 10),
+                          PadLeft(FormatCount(phase.span.end_seq - phase.span.begin_seq), 12),
+                          PadLeft(FormatBytes(phase.peak_live_bytes), 10), PadLeft(FormatBytes(phase.delta_bytes), 11));
+    }
+  }
+
+  // Backward and its recomputes as one row, so that a step of many layers stays short.
+  static std::vector<PhaseExplained> Merged(const HeapExplained& heap, uint32_t step) {
+    std::vector<PhaseExplained> merged;
+    for (PhaseExplained phase : heap.phases) {
+      if (phase.span.step != step) continue;
+      if (phase.span.phase == Phase::kRecompute) phase.span.phase = Phase::kBackward;
+      if (merged.empty() || merged.back().span.phase != phase.span.phase) {
+        merged.push_back(phase);
+        continue;
+      }
+      merged.back().span.end_seq = phase.span.end_seq;
+      merged.back().peak_live_bytes = std::max(merged.back().peak_live_bytes, phase.peak_live_bytes);
+      merged.back().delta_bytes += phase.delta_bytes;
+    }
+    return merged;
+  }
+
+  void WriteBands(const HeapExplained& heap) {
+    if (heap.bands.empty()) return;
+    const Peak& peak = heap.analysis.peak;
+    const std::string where =
+        peak.moment.seq() == kNone
+            ? "before the first event"
+            : fmt::format("in {}",
+                          kPhaseNames[static_cast<size_t>(heap.analysis.timeline.phase_of_event[peak.moment.seq()])]);
+    Heading(fmt::format("The peak, {} {}", FormatBytes(peak.bytes), where));
+    for (const Band& band : heap.bands) {
+      if (band.at_peak_bytes == 0) continue;
+      const double share = static_cast<double>(band.at_peak_bytes) / static_cast<double>(peak.bytes);
+      out_ += fmt::format("  {}  {}  {}\n", PadLeft(FormatBytes(band.at_peak_bytes), 10),
+                          PadLeft(FormatPercent(share), 7), kCategoryNames[static_cast<size_t>(band.category)]);
+    }
+  }
+
+  void WriteMarks(const HeapExplained& heap) {
+    if (heap.marks.marks.empty()) return;
+    Heading("What the shapes are");
+    for (const Mark& mark : heap.marks.marks) {
+      out_ += fmt::format("  {}  {}\n", PadLeft(FormatBytes(mark.bytes), 10), WrapLines(mark.text, width_ - 14, 14));
+      out_ += PadLeft("", 14) + style_.Dim(WrapLines(MarkReading(mark.kind), width_ - 14, 14)) + "\n";
+    }
+  }
+
+  void WriteNextPeaks(const HeapExplained& heap) {
+    if (heap.next_peaks.empty()) return;
+    Heading("The peak if one of these were gone");
+    for (const NextPeak& next : heap.next_peaks) {
+      if (next.gain_bytes == 0) continue;
+      out_ += fmt::format("  {}  lower by {} without {}\n", PadLeft(FormatBytes(next.peak.bytes), 10),
+                          FormatBytes(next.gain_bytes), next.remove);
+    }
+  }
+
+  const ExplainAnswer& answer_;
+  const TextStyle& style_;
+  size_t width_;
+  std::string out_;
+};
+
+}  // namespace
+
+Status WriteExplainText(const ExplainAnswer& answer, const TextStyle& style, ByteSink& sink) {
+  return sink.Write(ExplainText(answer, style).Write());
+}
+
+}  // namespace memstrata

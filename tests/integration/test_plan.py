@@ -1,0 +1,111 @@
+"""`memstrata plan`: its JSON, its answers as exit status, and measured truth where the tables are there."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+
+from tests.real_data import DATA
+
+from .program import SCHEMAS, Program
+
+SCHEMA = json.loads((SCHEMAS / "plan.schema.json").read_text())
+TRUTH = DATA.parent / "planner-dryrun-truth"
+FITS, DOES_NOT_FIT, USAGE = 0, 3, 2
+
+REQUESTS = [
+    ["--model", "gpt2", "--precision", "bf16_autocast", "--batch", "2", "--sequence", "256", "--card", "l4"],
+    ["--model", "t5-base", "--sequence", "128", "--target-sequence", "32"],
+    ["--model", "vit-large-16", "--batch", "4", "--recompute", "full"],
+    ["--model", "llama-3.1-8b", "--engine", "megatron", "--parallel", "tp=2,pp=4,dp=2,zero=1", "--card", "a100-80g"],
+    ["--model", "deepseek-v2-lite", "--task", "serve", "--engine", "vllm", "--card", "a100-80g"],
+    ["--model", "llama-2-7b", "--weights", "nf4", "--lora-rank", "8", "--sequence", "512"],
+    ["--parameters", "7e9"],
+    ["--asset", "scene=3GiB", "--card", "24GiB"],
+]
+
+
+def plan(program: Program, *arguments: str) -> Any:
+    answer = program.run("plan", *arguments, "--json", timeout_s=30)
+    assert answer.status in (FITS, DOES_NOT_FIT), answer.stderr
+    printed = answer.json()
+    jsonschema.validate(printed, SCHEMA)
+    return printed
+
+
+@pytest.mark.parametrize("arguments", REQUESTS, ids=" ".join)
+def test_json_is_valid_and_adds_up(program: Program, arguments: list[str]) -> None:
+    printed = plan(program, *arguments)
+    for device in printed["devices"]:
+        assert sum(line["bytes"] for line in device["lines"]) == device["total_bytes"]
+        for line in device["lines"]:
+            assert line["low_bytes"] <= line["bytes"] <= line["high_bytes"]
+
+
+def test_same_input_gives_the_same_bytes(program: Program) -> None:
+    first = program.run("plan", *REQUESTS[0], "--json", timeout_s=30)
+    assert first.stdout == program.run("plan", *REQUESTS[0], "--json", timeout_s=30).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["--model", "gpt2", "--sequence", "128", "--card", "rtx4090"], FITS),
+        (["--model", "llama-3.1-8b", "--card", "rtx4090"], DOES_NOT_FIT),
+        (["--model", "gpt2", "--parallel", "tp=7"], USAGE),
+    ],
+)
+def test_exit_status_is_the_answer(program: Program, arguments: list[str], status: int) -> None:
+    assert program.run("plan", *arguments, timeout_s=30).status == status
+
+
+def test_flags_win_over_the_request_file(program: Program, tmp_path: Path) -> None:
+    request = tmp_path / "request.toml"
+    request.write_text('model = "gpt2"\nbatch = 4\nuse-cache = false\n')
+    printed = plan(program, str(request), "--batch", "2", "--sequence", "64")
+    assert printed["workload"]["batch"] == "2" and printed["workload"]["use-cache"] == "no"
+
+
+def test_acceptance_limits_are_the_high_figures(program: Program, tmp_path: Path) -> None:
+    path = tmp_path / "acceptance.toml"
+    printed = plan(program, "--model", "gpt2", "--sequence", "64", "--acceptance", str(path))
+    assert f"device_peak_bytes = {printed['devices'][0]['high_bytes']}" in path.read_text()
+
+
+def truth_rows() -> list[dict[str, str]]:
+    table = TRUTH / "dryrun_points.csv"
+    if not table.is_file():
+        return []
+    with table.open() as file:
+        # One plain training row of each configuration.
+        rows = {row["config"]: row for row in csv.DictReader(file) if is_plain(row)}
+    return list(rows.values())
+
+
+def is_plain(row: dict[str, str]) -> bool:
+    plain = {"mode": "train", "result": "ok", "optimizer": "adamw", "attn": "sdpa", "lora_r": "0", "use_cache": "", "grad_clip": "0"}
+    return all(row[column] == value for column, value in plain.items()) and row["grad_accumulation"] == "1"
+
+
+@pytest.mark.skipif(not truth_rows(), reason=f"no table of dry runs in {TRUTH}")
+@pytest.mark.parametrize("row", truth_rows(), ids=lambda row: row["row"])
+def test_measured_peaks(program: Program, row: dict[str, str]) -> None:
+    card = {"h100": "h100-80g"}.get(row["card"], row["card"])
+    recompute = {"nonreentrant": "full", "none": "none"}[row["gradient_checkpointing"]]
+    printed = plan(
+        program, "--model", str(TRUTH / "configs" / f"{row['config']}.json"), "--card", card,
+        "--batch", row["batch"], "--sequence", row["seq"], "--target-sequence", row["tgt_seq"] or "0",
+        "--precision", row["precision"], "--mask", row["attention_mask"], "--recompute", recompute,
+        "--keep-outputs", "yes" if row["keep_outputs"] == "True" else "no",
+        "--grads-to-none", "yes" if row["zero_grad_set_to_none"] == "True" else "no",
+    )  # fmt: skip
+    device = printed["devices"][0]
+    assert device["states"]["parameters_bytes"] == int(row["param_bytes"])
+    assert device["states"]["gradients_bytes"] == int(row["grad_bytes"])
+    assert device["states"]["optimizer_state_bytes"] == int(row["optimizer_state_bytes"])
+    assert device["framework_peak_bytes"] == pytest.approx(int(row["peak_allocated"]), rel=0.01)
