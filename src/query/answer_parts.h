@@ -32,6 +32,16 @@ void WriteCursor(JsonWriter& json, SessionIndex& session, HeapEntry& heap, uint3
 /// Kind, address, size, allocation and stream of an event row.
 void WriteEventFields(JsonWriter& json, const Store& store, uint32_t row);
 
+/// Where an event lies in the program.
+struct Place {
+  std::optional<uint32_t> step;
+  std::optional<std::string_view> phase;
+};
+/// Nothing for kNone and where no step or phase was found.
+Place PlaceOf(SessionIndex& session, HeapEntry& heap, uint32_t seq);
+/// "step 2 forward": what an allocation's beginning lies in; empty where not known.
+std::string PlaceText(SessionIndex& session, HeapEntry& heap, uint32_t seq);
+
 /// Which groups the comma-separated ids of the parameter `hide` leave out. errors: kInvalidArgument
 Result<std::vector<bool>> HiddenGroups(const Parameters& parameters, size_t group_count);
 

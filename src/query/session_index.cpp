@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <thread>
+
+#include "analysis/category/categorize.h"
 
 namespace memstrata {
 
@@ -27,12 +30,17 @@ HeapEntry* SessionIndex::DefaultHeap() {
   return best;
 }
 
+const Timeline& SessionIndex::TimelineOf(HeapEntry& heap) {
+  return heap.timeline.Get([&] { return FindTimeline(store_, heap.heap); });
+}
+
 const std::vector<Category>& SessionIndex::CategoryOfRow() {
   return categories_.Get([&] {
-    const std::vector<Category> by_stack = CategoriesByStack(store_);
-    std::vector<Category> categories;
-    categories.reserve(store_.allocations.size());
-    for (const StackId stack : store_.allocations.stack.span()) categories.push_back(by_stack[stack.value]);
+    std::vector<Category> categories(store_.allocations.size(), Category::kUnknown);
+    for (const auto& entry : heaps_) {
+      const std::vector<Category> of_heap = Categorize(store_, entry->heap, TimelineOf(*entry));
+      std::copy(of_heap.begin(), of_heap.end(), categories.begin() + entry->heap.allocations.begin);
+    }
     return categories;
   });
 }

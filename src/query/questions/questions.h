@@ -7,6 +7,7 @@ namespace memstrata {
 
 extern const QuestionInfo kSessionQuestion;
 extern const QuestionInfo kSummaryQuestion;
+extern const QuestionInfo kExplainQuestion;
 extern const QuestionInfo kTileQuestion;
 extern const QuestionInfo kCursorQuestion;
 extern const QuestionInfo kSeekQuestion;

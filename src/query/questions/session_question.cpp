@@ -1,4 +1,5 @@
-// session: what was opened, the heaps and what each of them has. summary: the object of `memstrata summary --json`.
+// session: what was opened, the heaps and what each of them has. summary, explain: the objects of
+// `memstrata summary --json` and `memstrata explain --json`.
 
 #include <fmt/format.h>
 
@@ -176,9 +177,16 @@ Result<Answer> AnswerSummary(SessionIndex& session, const Parameters& parameters
   return Answer{Answer::Type::kJson, std::move(text)};
 }
 
+Result<Answer> AnswerExplain(SessionIndex& session, const Parameters& parameters) {
+  (void)parameters;
+  MEMSTRATA_ASSIGN_OR_RETURN(std::string text, session.DocumentText("explain"));
+  return Answer{Answer::Type::kJson, std::move(text)};
+}
+
 }  // namespace
 
 const QuestionInfo kSessionQuestion = {"session", {}, AnswerSession};
 const QuestionInfo kSummaryQuestion = {"summary", {}, AnswerSummary};
+const QuestionInfo kExplainQuestion = {"explain", {}, AnswerExplain};
 
 }  // namespace memstrata
