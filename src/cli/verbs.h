@@ -11,8 +11,6 @@ extern const Subcommand kExplain;
 extern const Subcommand kOpen;
 extern const Subcommand kPlan;
 extern const Subcommand kReport;
-extern const Subcommand kPlan;
-extern const Subcommand kReport;
 extern const Subcommand kSummary;
 
 }  // namespace memstrata::cli
