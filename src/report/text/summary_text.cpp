@@ -106,8 +106,9 @@ class SummaryText {
       end += fmt::format(", {} waiting for another stream", FormatBytes(*heap.end_pending_bytes));
     Line("At the end", end);
     if (heap.preexisting_block_count > 0) {
-      Line("Before recording", fmt::format("{} in {} blocks were live already", FormatBytes(heap.preexisting_bytes),
-                                           FormatCount(heap.preexisting_block_count)));
+      Line("Before recording", fmt::format("{} in {} {} live already", FormatBytes(heap.preexisting_bytes),
+                                           FormatCount(heap.preexisting_block_count, "block"),
+                                           heap.preexisting_block_count == 1 ? "was" : "were"));
     }
     if (heap.is_lower_bound)
       Line("", style_.Warn(
@@ -137,7 +138,7 @@ class SummaryText {
     std::string text = DescribeFrame(frames[useful]);
     // One caller of the user's own code besides tells which use of a shared function it is.
     for (size_t i = useful + 1; i < frames.size(); ++i) {
-      if (IsPlumbing(store_, frames[i]) || IsFrameworkCode(store_, frames[i])) continue;
+      if (!IsPythonFrame(store_, frames[i]) || IsFrameworkCode(store_, frames[i])) continue;
       text += " ← " + DescribeFrame(frames[i]);
       break;
     }
@@ -154,14 +155,13 @@ class SummaryText {
     for (const Holder& holder : heap.holders) {
       const double share =
           heap.holders_bytes == 0 ? 0 : static_cast<double>(holder.bytes) / static_cast<double>(heap.holders_bytes);
-      const std::string blocks =
-          fmt::format("{} {}", FormatCount(holder.block_count), holder.block_count == 1 ? "block " : "blocks");
+      const std::string blocks = PadRight(FormatCount(holder.block_count, "block"), 12);
       const bool show_category =
           holder.category != Category::kUnknown && !holder.is_other && answer_.options.by != HolderKey::kCategory;
       const std::string category =
           show_category ? std::string(kCategoryNames[static_cast<size_t>(holder.category)]) : "";
       const std::string head = fmt::format("  {}  {}  {}  ", PadLeft(FormatBytes(holder.bytes), 9),
-                                           PadLeft(FormatPercent(share), 7), PadLeft(blocks, 12));
+                                           PadLeft(FormatPercent(share), 7), blocks);
       std::string description = DescribeHolder(heap, holder);
       if (!style_.use_color) description = Shorten(description, width_ > 60 ? width_ - 36 : 40);
       out_ += head + description + (category.empty() ? "" : style_.Dim("  [" + category + "]")) + "\n";
