@@ -37,13 +37,14 @@ int RunReport(const Arguments& arguments, Console& console) {
 }
 
 constexpr FlagSpec kFlags[] = {
-    {"--output", "-o", "FILE", "Write to this file; its ending says what: .html, .json"},
+    {"--output", "-o", "FILE", "Write to this file; its ending says what: .html, .svg, .json"},
     kFormatFlag,
     kQuietFlag,
 };
 constexpr std::string_view kExamples[] = {
     "memstrata report snapshot.pickle -o out.html",
     "memstrata report before.pickle after.pickle -o both.html",
+    "memstrata report snapshot.pickle -o timeline.svg",
     "memstrata report snapshot.pickle -o summary.json",
 };
 
@@ -51,7 +52,7 @@ constexpr std::string_view kExamples[] = {
 
 const Subcommand kReport = {
     .name = "report",
-    .summary = "Write one file to share: the page without a server, or the summary",
+    .summary = "Write one file to share: the page without a server, a picture, or the summary",
     .description =
         "Writes what `memstrata open` shows into one file of at most 5 MB that opens without a server or network. What "
         "it\n"

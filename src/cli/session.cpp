@@ -1,6 +1,7 @@
 #include "cli/session.h"
 
 #include "readers/reader.h"
+#include "report/json/explain_json.h"
 #include "report/json/summary_json.h"
 
 namespace memstrata::cli {
@@ -10,6 +11,13 @@ Result<std::string> SummaryText(const Store& store) {
   MEMSTRATA_ASSIGN_OR_RETURN(const SummaryAnswer answer, Summarize(store, {}));
   StringSink sink;
   MEMSTRATA_TRY(WriteSummaryJson(answer, sink));
+  return sink.text();
+}
+
+Result<std::string> ExplainText(const Store& store) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const ExplainAnswer answer, Explain(store, {}));
+  StringSink sink;
+  MEMSTRATA_TRY(WriteExplainJson(answer, sink));
   return sink.text();
 }
 
@@ -24,7 +32,7 @@ Result<std::shared_ptr<SessionIndex>> LoadSession(const std::vector<std::string>
   options.context.progress = progress;
   MEMSTRATA_ASSIGN_OR_RETURN(Store store, OpenSession(files, options));
   return std::make_shared<SessionIndex>(std::move(store), MEMSTRATA_VERSION,
-                                        std::vector<Document>{{"summary", SummaryText}});
+                                        std::vector<Document>{{"summary", SummaryText}, {"explain", ExplainText}});
 }
 
 }  // namespace memstrata::cli

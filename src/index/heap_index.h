@@ -36,6 +36,8 @@ class HeapIndex {
   const IndexedCurve& Block() {
     return block_.Get([&] { return BuildCurve(store_, heap_, Measure::kBlock); });
   }
+  /// Stack reservation and heap together; only for heaps with XPlane details.
+  const IndexedCurve& Used();
   /// Only with has_segments.
   const IndexedCurve& Reserved() {
     return reserved_.Get([&] { return BuildCurve(store_, heap_, Measure::kReserved); });
@@ -58,6 +60,7 @@ class HeapIndex {
   const Heap& heap_;
   Lazy<IndexedCurve> live_;
   Lazy<IndexedCurve> block_;
+  Lazy<IndexedCurve> used_;
   Lazy<IndexedCurve> reserved_;
   Lazy<IndexedCurve> pending_;
   Lazy<TimeAxis> time_;

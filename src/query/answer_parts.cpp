@@ -16,7 +16,7 @@ std::optional<uint64_t> KnownBytes(uint64_t value) {
 std::string PoolText(const Store& store, uint32_t pool, SegmentKind kind) {
   if (pool != kNone && store.pools[pool].is_private())
     return fmt::format("private {}.{}", store.pools[pool].first, store.pools[pool].second);
-  if (kind == SegmentKind::kUnknown) return pool == kNone ? "" : "default";
+  if (kind == SegmentKind::kUnknown) return "default";
   return std::string(kSegmentKindNames[static_cast<size_t>(kind)]);
 }
 
@@ -100,8 +100,9 @@ void WriteCursor(JsonWriter& json, SessionIndex& session, HeapEntry& entry, uint
   json.Field("pending_bytes", PendingBytesAt(store, heap, at, index.Pending().curve.At(at)));
   json.Field("reserved_bytes", reserved_bytes);
   json.Field("idle_bytes", idle_bytes);
-  json.NullField("step");
-  json.NullField("phase");
+  const Place place = PlaceOf(session, entry, heap.events.size() == 0 ? kNone : seq);
+  json.Field("step", place.step);
+  json.Field("phase", place.phase);
   json.Key("event");
   if (heap.events.size() == 0) {
     json.Null();
@@ -110,6 +111,23 @@ void WriteCursor(JsonWriter& json, SessionIndex& session, HeapEntry& entry, uint
     WriteEventFields(json, store, store.EventRow(heap, seq));
     json.EndObject();
   }
+}
+
+Place PlaceOf(SessionIndex& session, HeapEntry& heap, uint32_t seq) {
+  const Timeline& timeline = session.TimelineOf(heap);
+  Place place;
+  if (seq >= timeline.phase_of_event.size()) return place;
+  if (timeline.step_of_event[seq] != kNone) place.step = timeline.step_of_event[seq];
+  const Phase phase = timeline.phase_of_event[seq];
+  if (phase != Phase::kOther) place.phase = kPhaseNames[static_cast<size_t>(phase)];
+  return place;
+}
+
+std::string PlaceText(SessionIndex& session, HeapEntry& heap, uint32_t seq) {
+  const Place place = PlaceOf(session, heap, seq);
+  const std::string step = place.step ? fmt::format("step {}", *place.step) : "";
+  const std::string_view phase = place.phase.value_or("");
+  return fmt::format("{}{}{}", step, step.empty() || phase.empty() ? "" : " ", phase);
 }
 
 Result<std::vector<bool>> HiddenGroups(const Parameters& parameters, size_t group_count) {

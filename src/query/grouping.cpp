@@ -61,21 +61,33 @@ void GroupByLifetime(const AllocationTable& table, const Heap& heap, Grouping& g
     grouping.rows.group_of_row.push_back(LifetimeGroup(table, row));
 }
 
-// Only categories that occur, in the order of the vocabulary.
+// From the bottom of the stack up: what hardly moves first, so that the rest does not shake it.
+constexpr Category kStackingOrder[] = {
+    Category::kParameter, Category::kBuffer,       Category::kOptimizerState, Category::kKvCache,
+    Category::kStack,     Category::kWorkspace,    Category::kCommunication,  Category::kInput,
+    Category::kGradient,  Category::kAutocastCopy, Category::kActivation,     Category::kTemporary,
+    Category::kLogits,    Category::kUnknown,
+};
+static_assert(std::size(kStackingOrder) == std::size(kCategoryNames));
+
+// Only categories that occur.
 void GroupByCategory(const Heap& heap, const std::vector<Category>& category_of_row, Grouping& grouping) {
   std::array<bool, std::size(kCategoryNames)> used{};
-  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row)
+  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
     used[static_cast<size_t>(category_of_row[row])] = true;
-  std::array<uint8_t, std::size(kCategoryNames)> group_of{};
-  for (size_t category = 0; category < used.size(); ++category) {
-    if (!used[category]) continue;
-    group_of[category] = static_cast<uint8_t>(grouping.groups.size());
-    std::string label(kCategoryNames[category]);
-    std::replace(label.begin(), label.end(), '_', ' ');
-    grouping.groups.push_back({std::string(kCategoryNames[category]), std::move(label)});
   }
-  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row)
+  std::array<uint8_t, std::size(kCategoryNames)> group_of{};
+  for (const Category category : kStackingOrder) {
+    const auto index = static_cast<size_t>(category);
+    if (!used[index]) continue;
+    group_of[index] = static_cast<uint8_t>(grouping.groups.size());
+    std::string label(kCategoryNames[index]);
+    std::replace(label.begin(), label.end(), '_', ' ');
+    grouping.groups.push_back({std::string(kCategoryNames[index]), std::move(label)});
+  }
+  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
     grouping.rows.group_of_row.push_back(group_of[static_cast<size_t>(category_of_row[row])]);
+  }
 }
 
 // The largest keys at the peak of the heap each have a group, largest at the bottom; everything else is the rest.

@@ -6,9 +6,9 @@ namespace memstrata {
 
 std::span<const QuestionInfo* const> AllQuestions() {
   static constexpr const QuestionInfo* kAll[] = {
-      &kSessionQuestion, &kSummaryQuestion,    &kTileQuestion,   &kCursorQuestion, &kSeekQuestion,
-      &kStateQuestion,   &kAllocationQuestion, &kPickQuestion,   &kFlameQuestion,  &kHoldersQuestion,
-      &kRangeQuestion,   &kSearchQuestion,     &kEventsQuestion, &kSpansQuestion,
+      &kSessionQuestion, &kSummaryQuestion,    &kExplainQuestion, &kTileQuestion,    &kCursorQuestion,  &kSeekQuestion,
+      &kStateQuestion,   &kAllocationQuestion, &kPickQuestion,    &kFlameQuestion,   &kHoldersQuestion, &kRangeQuestion,
+      &kSearchQuestion,  &kEventsQuestion,     &kSpansQuestion,   &kProgramQuestion,
   };
   return kAll;
 }

@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <thread>
+
+#include "analysis/category/categorize.h"
+
 namespace memstrata {
 
 SessionIndex::SessionIndex(Store store, std::string version, std::vector<Document> documents)
@@ -25,12 +30,17 @@ HeapEntry* SessionIndex::DefaultHeap() {
   return best;
 }
 
+const Timeline& SessionIndex::TimelineOf(HeapEntry& heap) {
+  return heap.timeline.Get([&] { return FindTimeline(store_, heap.heap); });
+}
+
 const std::vector<Category>& SessionIndex::CategoryOfRow() {
   return categories_.Get([&] {
-    const std::vector<Category> by_stack = CategoriesByStack(store_);
-    std::vector<Category> categories;
-    categories.reserve(store_.allocations.size());
-    for (const StackId stack : store_.allocations.stack.span()) categories.push_back(by_stack[stack.value]);
+    std::vector<Category> categories(store_.allocations.size(), Category::kUnknown);
+    for (const auto& entry : heaps_) {
+      const std::vector<Category> of_heap = Categorize(store_, entry->heap, TimelineOf(*entry));
+      std::copy(of_heap.begin(), of_heap.end(), categories.begin() + entry->heap.allocations.begin);
+    }
     return categories;
   });
 }
@@ -48,6 +58,20 @@ const Grouping& SessionIndex::GroupingOf(HeapEntry& heap, GroupBy by) {
     return MakeGrouping(heap.heap_index, by, by == GroupBy::kCategory ? CategoryOfRow() : kNoCategories,
                         needs_keys ? Keys(by) : kNoKeys);
   });
+}
+
+void SessionIndex::Prepare() {
+  std::thread curves([this] {
+    for (const auto& entry : heaps_) {
+      (void)entry->heap_index.Time();
+      if (entry->heap.capabilities.has_segments) (void)entry->heap_index.Reserved();
+      if (entry->heap.capabilities.has_block_bytes) (void)entry->heap_index.Block();
+      (void)entry->heap_index.Pending();
+    }
+  });
+  for (const auto& entry : heaps_) (void)entry->heap_index.LivePeak();
+  if (HeapEntry* heap = DefaultHeap()) (void)GroupingOf(*heap, GroupBy::kCategory);
+  curves.join();
 }
 
 Result<std::string> SessionIndex::DocumentText(std::string_view name) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "analysis/phases/timeline.h"
 #include "query/grouping.h"
 
 namespace memstrata {
@@ -21,6 +22,7 @@ class HeapEntry {
   const Store& store;
   const uint32_t index;  // in Store::heaps
   std::array<Lazy<Grouping>, std::size(kGroupByNames)> groupings;
+  Lazy<Timeline> timeline;
 };
 
 /// A text that another verb prints, such as the JSON of `summary`. The session asks for it once.
@@ -45,10 +47,14 @@ class SessionIndex {
   const UsefulFrames& Useful() {
     return useful_.Get([&] { return UsefulFrames(store_); });
   }
+  /// Steps and phases of a heap.
+  const Timeline& TimelineOf(HeapEntry& heap);
   /// Index = row of the allocation table.
   const std::vector<Category>& CategoryOfRow();
   const StackKeys& Keys(GroupBy by);
   const Grouping& GroupingOf(HeapEntry& heap, GroupBy by);
+  /// Computes what the first picture needs, on two threads: the page asks for it next.
+  void Prepare();
   /// The text of a document. errors: kNotFound, or what its writer says
   Result<std::string> DocumentText(std::string_view name);
 

@@ -2,6 +2,7 @@
 
 #include "report/html/html_report.h"
 #include "report/json/summary_json.h"
+#include "report/svg/timeline_svg.h"
 
 namespace memstrata {
 namespace {
@@ -15,11 +16,12 @@ Status WriteJson(SessionIndex& session, ByteSink& sink) {
 
 constexpr WriterInfo kHtml = {".html", WriteHtml};
 constexpr WriterInfo kJson = {".json", WriteJson};
+constexpr WriterInfo kSvg = {".svg", WriteTimelineSvg};
 
 }  // namespace
 
 std::span<const WriterInfo* const> AllWriters() {
-  static constexpr const WriterInfo* kAll[] = {&kHtml, &kJson};
+  static constexpr const WriterInfo* kAll[] = {&kHtml, &kSvg, &kJson};
   return kAll;
 }
 

@@ -115,6 +115,18 @@ HttpResponse Router::Answer(const HttpRequest& request) {
   return response;
 }
 
+Result<memstrata::Answer> Router::Compute(SessionIndex& session, std::string_view name, const Parameters& parameters) {
+  workers_.acquire();
+  Result<memstrata::Answer> answer = Fail(ErrorCode::kInternal, "");
+  try {
+    answer = Ask(session, name, parameters);
+  } catch (const std::bad_alloc&) {
+    answer = Fail(ErrorCode::kInternal, "There is not enough memory on this machine for this answer.");
+  }
+  workers_.release();
+  return answer;
+}
+
 HttpResponse Router::AnswerApi(std::string_view name_and_query) {
   const size_t mark = std::min(name_and_query.find('?'), name_and_query.size());
   const std::string_view name = name_and_query.substr(0, mark);
@@ -124,14 +136,14 @@ HttpResponse Router::AnswerApi(std::string_view name_and_query) {
   if (!parameters) return Refuse(parameters.error());
   const auto session = session_.Session();
   if (!session) return Refuse(session.error());
-  workers_.acquire();
+  const std::string key = fmt::format("{}?{}", name, parameters->ToQuery());
   Result<memstrata::Answer> answer = Fail(ErrorCode::kInternal, "");
-  try {
-    answer = Ask(**session, name, *parameters);
-  } catch (const std::bad_alloc&) {
-    answer = Fail(ErrorCode::kInternal, "There is not enough memory on this machine for this answer.");
+  if (std::optional<memstrata::Answer> kept = session->answers->Find(key)) {
+    answer = std::move(*kept);
+  } else {
+    answer = Compute(*session->index, name, *parameters);
+    if (answer) session->answers->Keep(key, *answer);
   }
-  workers_.release();
   if (!answer) return Refuse(answer.error());
   const bool is_frame = answer->type == memstrata::Answer::Type::kFrame;
   return {200, std::string(is_frame ? kFrameType : kJsonType), std::move(answer->body)};

@@ -24,6 +24,7 @@ class Router {
   /// The path behind "/TOKEN/", or why the request is refused.
   tl::expected<std::string_view, HttpResponse> Admit(const HttpRequest& request) const;
   HttpResponse AnswerApi(std::string_view name_and_query);
+  Result<memstrata::Answer> Compute(SessionIndex& session, std::string_view name, const Parameters& parameters);
 
   SessionHost& session_;
   std::string prefix_;  // "/TOKEN/"

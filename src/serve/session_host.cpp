@@ -11,6 +11,8 @@
 namespace memstrata {
 namespace {
 
+constexpr size_t kCacheBytes = 96 << 20;
+
 void WriteError(JsonWriter& json, const Error& error) {
   json.StartObject();
   json.Field("schema", "memstrata.error/1");
@@ -19,6 +21,10 @@ void WriteError(JsonWriter& json, const Error& error) {
   json.Field("file", error.file.empty() ? std::nullopt : std::optional<std::string_view>(error.file));
   json.Field("offset", error.offset_bytes);
   json.EndObject();
+}
+
+int64_t MillisecondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin).count();
 }
 
 // Only the last part of a name, and of it only letters that cannot mean anything else.
@@ -80,24 +86,26 @@ void SessionHost::Read(std::vector<std::string> files) {
   } catch (const std::bad_alloc&) {
     session = Fail(ErrorCode::kLimitExceeded, "There is not enough memory on this machine for this input.");
   }
-  const std::lock_guard lock(mutex_);
-  elapsed_ms_ =
-      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin_).count();
-  if (session) {
-    session_ = std::move(*session);
-    state_ = State::kReady;
-  } else {
-    error_ = std::move(session).error();
-    state_ = State::kFailed;
+  std::shared_ptr<SessionIndex> to_prepare;
+  {
+    const std::lock_guard lock(mutex_);
+    elapsed_ms_ = MillisecondsSince(begin_);
+    if (session) {
+      to_prepare = std::move(*session);
+      session_ = {to_prepare, std::make_shared<AnswerCache>(kCacheBytes)};
+      state_ = State::kReady;
+    } else {
+      error_ = std::move(session).error();
+      state_ = State::kFailed;
+    }
+    changed_.notify_all();
   }
-  changed_.notify_all();
+  if (to_prepare) to_prepare->Prepare();  // while the page learns that the session is ready
 }
 
 std::string SessionHost::ProgressJson() const {
   const std::lock_guard lock(mutex_);
   constexpr std::string_view kStates[] = {"reading", "ready", "failed"};
-  const auto now_ms =
-      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin_).count();
   JsonWriter json(JsonWriter::Style::kCompact);
   json.StartObject();
   json.Field("state", kStates[static_cast<size_t>(state_)]);
@@ -107,7 +115,7 @@ std::string SessionHost::ProgressJson() const {
   json.NullField("event_count");
   json.NullField("read_bytes");
   json.NullField("total_bytes");
-  json.Field("elapsed_ms", state_ == State::kReading ? int64_t{now_ms} : elapsed_ms_);
+  json.Field("elapsed_ms", state_ == State::kReading ? MillisecondsSince(begin_) : elapsed_ms_);
   json.Key("error");
   if (state_ == State::kFailed) {
     WriteError(json, error_);
@@ -118,7 +126,7 @@ std::string SessionHost::ProgressJson() const {
   return json.Finish();
 }
 
-Result<std::shared_ptr<SessionIndex>> SessionHost::Session() const {
+Result<HostedSession> SessionHost::Session() const {
   const std::lock_guard lock(mutex_);
   if (state_ == State::kReading) return Fail(ErrorCode::kNotFound, "The input is still being read.");
   if (state_ == State::kFailed) return tl::unexpected(error_);
@@ -176,7 +184,7 @@ Status SessionHost::AddFile(std::string_view name, const BodyReader& read) {
   Result<std::string> path = StoreUpload(name, read);
   const std::lock_guard lock(mutex_);
   if (!path) {
-    state_ = session_ ? State::kReady : State::kFailed;
+    state_ = session_.index ? State::kReady : State::kFailed;
     return tl::unexpected(std::move(path).error());
   }
   files.push_back(std::move(*path));

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-#include "query/question.h"
+#include "query/answer_cache.h"
 #include "serve/http_message.h"
 
 namespace memstrata {
@@ -16,6 +16,12 @@ namespace memstrata {
 /// Reads files into a session; `report_progress` may be called with a line for people.
 using SessionLoader = std::function<Result<std::shared_ptr<SessionIndex>>(
     const std::vector<std::string>& files, const std::function<void(std::string_view)>& report_progress)>;
+
+/// A session and the answers to it that are kept; a new session starts without any.
+struct HostedSession {
+  std::shared_ptr<SessionIndex> index;
+  std::shared_ptr<AnswerCache> answers;
+};
 
 class SessionHost {
  public:
@@ -29,7 +35,7 @@ class SessionHost {
   /// The JSON of the question `progress`.
   std::string ProgressJson() const;
   /// The session, or why there is none (yet). cost: O(1)
-  Result<std::shared_ptr<SessionIndex>> Session() const;
+  Result<HostedSession> Session() const;
   /// Stores what `read` gives under a temporary name and starts to read the session anew with it.
   /// errors: kIo, kInvalidArgument (name), kLimitExceeded (while another read runs)
   Status AddFile(std::string_view name, const BodyReader& read);
@@ -53,7 +59,7 @@ class SessionHost {
   std::string progress_text_;
   std::chrono::steady_clock::time_point begin_;
   int64_t elapsed_ms_ = 0;
-  std::shared_ptr<SessionIndex> session_;
+  HostedSession session_;  // of the last read that went well
   Error error_;
   std::filesystem::path folder_;  // of added files; empty until the first
   uint32_t added_count_ = 0;

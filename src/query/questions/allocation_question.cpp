@@ -77,7 +77,7 @@ void WriteSurroundings(JsonWriter& json, SessionIndex& session, HeapEntry& heap,
   json.EndArray();
 }
 
-void WriteSameStack(JsonWriter& json, SessionIndex& session, const HeapEntry& heap, uint32_t row) {
+void WriteSameStack(JsonWriter& json, SessionIndex& session, HeapEntry& heap, uint32_t row) {
   const AllocationTable& table = session.store().allocations;
   std::vector<uint32_t> rows;
   uint64_t count = 0;
@@ -100,7 +100,7 @@ void WriteSameStack(JsonWriter& json, SessionIndex& session, const HeapEntry& he
     json.Field("size_bytes", table.size_bytes[other]);
     json.Field("alloc_seq", KnownRow(table.alloc_seq[other]));
     json.Field("free_seq", KnownRow(table.free_seq[other]));
-    json.NullField("step");
+    json.Field("step", PlaceOf(session, heap, table.alloc_seq[other]).step);
     json.EndObject();
   }
   json.EndArray();
@@ -121,6 +121,20 @@ void WriteLife(JsonWriter& json, const AllocationTable& table, const TimeAxis& t
   json.Field("stream", table.stream[row]);
 }
 
+// What an XPlane profile says of the block besides.
+void WriteProfileDetails(JsonWriter& json, const Store& store, const Heap& heap, uint32_t alloc_seq) {
+  const XPlaneEventTable& details = store.xplane.events;
+  const bool known = alloc_seq != kNone && store.HasXPlaneDetails(heap);
+  const auto text = [&](const Column<StringId>& column) {
+    const std::string_view value = known ? store.String(column[store.EventRow(heap, alloc_seq)]) : std::string_view();
+    return value.empty() ? std::nullopt : std::optional(value);
+  };
+  json.NullField("category_basis");
+  json.Field("op", text(details.op));
+  json.Field("shape", text(details.shape));
+  json.Field("data_type", text(details.data_type));
+}
+
 Result<Answer> AnswerAllocation(SessionIndex& session, const Parameters& parameters) {
   MEMSTRATA_ASSIGN_OR_RETURN(HeapEntry* const heap, HeapOf(session, parameters));
   MEMSTRATA_ASSIGN_OR_RETURN(const uint64_t wanted, parameters.Number("row", UINT32_MAX));
@@ -133,8 +147,11 @@ Result<Answer> AnswerAllocation(SessionIndex& session, const Parameters& paramet
     json.Field("heap", heap->index);
     WriteLife(json, table, heap->heap_index.Time(), row);
     json.Field("category", kCategoryNames[static_cast<size_t>(session.CategoryOfRow()[row])]);
-    for (const std::string_view unknown : {"category_basis", "step", "phase", "free_phase", "op", "shape", "data_type"})
-      json.NullField(unknown);
+    const Place allocated = PlaceOf(session, *heap, table.alloc_seq[row]);
+    json.Field("step", allocated.step);
+    json.Field("phase", allocated.phase);
+    json.Field("free_phase", PlaceOf(session, *heap, table.free_seq[row]).phase);
+    WriteProfileDetails(json, session.store(), heap->heap, table.alloc_seq[row]);
     json.Field("label", std::string_view(RowLabel(session, row)));
     json.Key("stack");
     WriteStack(json, session, table.stack[row]);

@@ -73,7 +73,7 @@ bool Matches(const HolderRow& row, std::string_view search) {
          ContainsIgnoringCase(row.where, search) || ContainsIgnoringCase(category, search);
 }
 
-void WriteRow(JsonWriter& json, SessionIndex& session, const HolderRow& row) {
+void WriteRow(JsonWriter& json, SessionIndex& session, HeapEntry& heap, const HolderRow& row) {
   const AllocationTable& table = session.store().allocations;
   const StackId stack = table.stack[row.largest_row];
   json.StartObject();
@@ -85,7 +85,8 @@ void WriteRow(JsonWriter& json, SessionIndex& session, const HolderRow& row) {
   json.Field("bytes", row.bytes);
   json.Field("block_count", row.block_count);
   json.Field("largest_bytes", table.size_bytes[row.largest_row]);
-  json.NullField("since");
+  const std::string since = PlaceText(session, heap, table.alloc_seq[row.largest_row]);
+  json.Field("since", since.empty() ? std::nullopt : std::optional<std::string_view>(since));
   json.Field("stack_id", stack.value == 0 ? std::nullopt : std::optional(stack.value));
   json.Key("stack");
   WriteStack(json, session, stack);
@@ -115,7 +116,8 @@ Result<Answer> AnswerHolders(SessionIndex& session, const Parameters& parameters
     json.Field("matched_bytes", matched_bytes);
     json.Key("rows");
     json.StartArray();
-    for (size_t i = offset; i < std::min<size_t>(rows.size(), offset + limit); ++i) WriteRow(json, session, rows[i]);
+    for (size_t i = offset; i < std::min<size_t>(rows.size(), offset + limit); ++i)
+      WriteRow(json, session, *heap, rows[i]);
     json.EndArray();
   });
 }

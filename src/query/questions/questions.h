@@ -7,6 +7,7 @@ namespace memstrata {
 
 extern const QuestionInfo kSessionQuestion;
 extern const QuestionInfo kSummaryQuestion;
+extern const QuestionInfo kExplainQuestion;
 extern const QuestionInfo kTileQuestion;
 extern const QuestionInfo kCursorQuestion;
 extern const QuestionInfo kSeekQuestion;
@@ -19,5 +20,6 @@ extern const QuestionInfo kRangeQuestion;
 extern const QuestionInfo kSearchQuestion;
 extern const QuestionInfo kEventsQuestion;
 extern const QuestionInfo kSpansQuestion;
+extern const QuestionInfo kProgramQuestion;
 
 }  // namespace memstrata

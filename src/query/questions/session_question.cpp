@@ -1,8 +1,10 @@
-// session: what was opened, the heaps and what each of them has. summary: the object of `memstrata summary --json`.
+// session: what was opened, the heaps and what each of them has. summary, explain: the objects of
+// `memstrata summary --json` and `memstrata explain --json`.
 
 #include <fmt/format.h>
 
 #include "query/answer_parts.h"
+#include "query/program_space.h"
 #include "query/questions/questions.h"
 
 namespace memstrata {
@@ -33,6 +35,7 @@ void WriteHas(JsonWriter& json, const Store& store, HeapEntry& entry) {
   if (entry.heap.allocations.size() > 0 && store.allocations.addr[entry.heap.allocations.begin] != 0)
     json.Value("addresses");
   if (has.has_block_bytes) json.Value("block_size");
+  if (store.HasXPlaneDetails(entry.heap)) json.Value("stack_reservation");
   if (has.complete_history) json.Value("complete_history");
   json.EndArray();
 }
@@ -72,6 +75,32 @@ void WriteHeap(JsonWriter& json, SessionIndex& session, HeapEntry& entry) {
   json.Field("peak_reserved_bytes", reserved_peak_bytes);
   json.Field("default", session.DefaultHeap() == &entry);
   json.EndObject();
+}
+
+void WritePrograms(JsonWriter& json, const Store& store) {
+  json.Key("programs");
+  json.StartArray();
+  for (size_t index = 0; index < store.programs.size(); ++index) {
+    const Program& program = store.programs[index];
+    json.StartObject();
+    json.Field("index", uint64_t{index});
+    json.Field("name", std::string_view(program.label.empty() ? program.name : program.label));
+    json.Field("source", program.source);
+    json.Key("spaces");
+    json.StartArray();
+    for (const int64_t id : SpacesOf(program)) {
+      const Result<ProgramSpace> space = DescribeSpace(program, id);
+      if (!program.problem.empty() || !space) continue;  // the reader has noted what is wrong with it
+      json.StartObject();
+      json.Field("id", id);
+      json.Field("name", std::string_view(SpaceName(id)));
+      json.Field("peak_bytes", space->peak_bytes);
+      json.EndObject();
+    }
+    json.EndArray();
+    json.EndObject();
+  }
+  json.EndArray();
 }
 
 void WriteSettings(JsonWriter& json, const Store& store) {
@@ -136,9 +165,7 @@ Result<Answer> AnswerSession(SessionIndex& session, const Parameters& parameters
     json.StartArray();
     for (const auto& entry : session.heaps()) WriteHeap(json, session, *entry);
     json.EndArray();
-    json.Key("programs");
-    json.StartArray();
-    json.EndArray();
+    WritePrograms(json, store);
     WriteSettings(json, store);
     WriteProblems(json, store);
   });
@@ -150,9 +177,16 @@ Result<Answer> AnswerSummary(SessionIndex& session, const Parameters& parameters
   return Answer{Answer::Type::kJson, std::move(text)};
 }
 
+Result<Answer> AnswerExplain(SessionIndex& session, const Parameters& parameters) {
+  (void)parameters;
+  MEMSTRATA_ASSIGN_OR_RETURN(std::string text, session.DocumentText("explain"));
+  return Answer{Answer::Type::kJson, std::move(text)};
+}
+
 }  // namespace
 
 const QuestionInfo kSessionQuestion = {"session", {}, AnswerSession};
 const QuestionInfo kSummaryQuestion = {"summary", {}, AnswerSummary};
+const QuestionInfo kExplainQuestion = {"explain", {}, AnswerExplain};
 
 }  // namespace memstrata

@@ -1,4 +1,5 @@
-// tile: a range of the axis reduced to columns. Kinds: live_curve, alloc_stack, address_map.
+// tile: a range of the axis reduced to columns. Kinds: live_curve, alloc_stack, address_map; xla_profile stands in
+// profile_tile.cpp.
 
 #include <fmt/format.h>
 
@@ -6,48 +7,15 @@
 
 #include "index/address_map.h"
 #include "index/column_grid.h"
-#include "query/answer_parts.h"
 #include "query/questions/questions.h"
+#include "query/tile_request.h"
 
 namespace memstrata {
 namespace {
 
-constexpr std::string_view kAxes[] = {"seq", "time"};
 constexpr std::string_view kOrders[] = {"grouped", "allocation"};
-constexpr uint64_t kLargestPosition = (1ULL << 53) - 1;
 constexpr uint64_t kMostRuns = 100'000;
 constexpr uint64_t kDefaultRuns = 20'000;
-
-struct TileRequest {
-  HeapEntry* heap = nullptr;
-  ColumnRange range;
-  ColumnGrid grid;
-};
-
-Result<TileRequest> ReadRequest(SessionIndex& session, const Parameters& parameters) {
-  TileRequest request;
-  MEMSTRATA_ASSIGN_OR_RETURN(request.heap, HeapOf(session, parameters));
-  MEMSTRATA_ASSIGN_OR_RETURN(const size_t axis, parameters.Choice("axis", kAxes, "seq"));
-  MEMSTRATA_ASSIGN_OR_RETURN(const uint64_t begin, parameters.Number("begin", kLargestPosition));
-  MEMSTRATA_ASSIGN_OR_RETURN(const uint64_t end, parameters.Number("end", kLargestPosition));
-  MEMSTRATA_ASSIGN_OR_RETURN(const uint64_t columns, parameters.Number("columns", 4096));
-  request.range = {static_cast<Axis>(axis), begin, end, static_cast<uint32_t>(columns)};
-  MEMSTRATA_ASSIGN_OR_RETURN(request.grid, MakeColumnGrid(request.heap->heap_index, request.range));
-  return request;
-}
-
-void StartTile(FrameWriter& frame, const TileRequest& request) {
-  JsonWriter& json = frame.attributes();
-  json.Field("heap", request.heap->index);
-  json.Field("axis", kAxes[static_cast<size_t>(request.range.axis)]);
-  json.Field("begin", request.range.begin);
-  json.Field("end", request.range.end);
-  json.Field("columns", request.grid.column_count());
-  json.Field("event_count", request.heap->heap.events.size() == 0 ? 0U : request.grid.event_count());
-  frame.StartTable("columns", request.grid.column_count());
-  frame.Values<uint32_t>("begin_seq", "seq", std::span(request.grid.begin_seq).first(request.grid.column_count()));
-  frame.Values<uint32_t>("at_seq", "seq", request.grid.at_seq);
-}
 
 struct CurveValues {
   std::vector<uint64_t> min_bytes;
@@ -89,7 +57,7 @@ std::vector<uint32_t> OutOfMemoryCounts(const TileRequest& request) {
 }
 
 Result<Answer> AnswerLiveCurve(SessionIndex& session, const Parameters& parameters) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const TileRequest request, ReadRequest(session, parameters));
+  MEMSTRATA_ASSIGN_OR_RETURN(const TileRequest request, ReadTileRequest(session, parameters));
   HeapIndex& index = request.heap->heap_index;
   const Capabilities& has = request.heap->heap.capabilities;
   FrameWriter frame("live_curve");
@@ -132,8 +100,23 @@ void WriteRuns(FrameWriter& frame, const StackTile& tile) {
   frame.Values<uint32_t>("block_count", "count", block_count);
 }
 
+// Live bytes that no allocation of the file explains. Other than 0 only where a file states the level by itself and
+// events are missing from it; negative where frees are.
+std::vector<double> UnrecordedBytes(const TileRequest& request, uint32_t group_count, const StackTile& tile) {
+  const uint32_t columns = request.grid.column_count();
+  HeapIndex& index = request.heap->heap_index;
+  std::vector<double> unrecorded;
+  for (uint32_t column = 0; column < columns; ++column) {
+    uint64_t explained_bytes = tile.hidden_bytes[column];
+    for (uint32_t group = 0; group < group_count; ++group) explained_bytes += tile.band_bytes[group * columns + column];
+    const uint64_t live_bytes = index.Live().curve.At(index.MomentAt(request.grid.at_seq[column]));
+    unrecorded.push_back(static_cast<double>(static_cast<int64_t>(live_bytes - explained_bytes)));
+  }
+  return unrecorded;
+}
+
 Result<Answer> AnswerAllocStack(SessionIndex& session, const Parameters& parameters) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const TileRequest request, ReadRequest(session, parameters));
+  MEMSTRATA_ASSIGN_OR_RETURN(const TileRequest request, ReadTileRequest(session, parameters));
   MEMSTRATA_ASSIGN_OR_RETURN(const size_t by, parameters.Choice("group", kGroupByNames, "category"));
   MEMSTRATA_ASSIGN_OR_RETURN(const size_t order, parameters.Choice("order", kOrders, "grouped"));
   StackOptions options{.strict_allocation_order = order == 1};
@@ -146,6 +129,7 @@ Result<Answer> AnswerAllocStack(SessionIndex& session, const Parameters& paramet
   FrameWriter frame("alloc_stack");
   StartTile(frame, request);
   frame.Bytes("hidden_bytes", tile.hidden_bytes);
+  frame.Values<double>("unrecorded_bytes", "bytes", UnrecordedBytes(request, grouping.rows.group_count, tile));
   WriteGroups(frame.attributes(), grouping);
   frame.attributes().Field("min_bytes", tile.min_bytes);
   frame.attributes().Field("y_tolerance_bytes", tile.y_tolerance_bytes);
@@ -204,7 +188,7 @@ void WriteRects(FrameWriter& frame, const AddressMap& map) {
 }
 
 Result<Answer> AnswerAddressMap(SessionIndex& session, const Parameters& parameters) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const TileRequest request, ReadRequest(session, parameters));
+  MEMSTRATA_ASSIGN_OR_RETURN(const TileRequest request, ReadTileRequest(session, parameters));
   MEMSTRATA_ASSIGN_OR_RETURN(const size_t by, parameters.Choice("group", kGroupByNames, "category"));
   MEMSTRATA_ASSIGN_OR_RETURN(const uint64_t min_bytes, parameters.Number("min_bytes", kLargestPosition, 1));
   MEMSTRATA_ASSIGN_OR_RETURN(const uint64_t max_rects, parameters.Number("max_rects", kMostRuns, kDefaultRuns));
@@ -226,15 +210,17 @@ Result<Answer> AnswerAddressMap(SessionIndex& session, const Parameters& paramet
 }
 
 Result<Answer> AnswerTile(SessionIndex& session, const Parameters& parameters) {
-  constexpr std::string_view kKinds[] = {"live_curve", "alloc_stack", "address_map"};
+  constexpr std::string_view kKinds[] = {"live_curve", "alloc_stack", "address_map", "xla_profile"};
   MEMSTRATA_ASSIGN_OR_RETURN(const size_t kind, parameters.Choice("kind", kKinds, ""));
   switch (kind) {
     case 0:
       return AnswerLiveCurve(session, parameters);
     case 1:
       return AnswerAllocStack(session, parameters);
-    default:
+    case 2:
       return AnswerAddressMap(session, parameters);
+    default:
+      return AnswerProfileTile(session, parameters);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "base/json_writer.h"
 #include "base/units.h"
 #include "page/page.h"
+#include "query/program_space.h"
 
 namespace memstrata {
 namespace {
@@ -49,11 +50,12 @@ class Embedder {
       value = fmt::format("{{\"json\":{}}}",
                           std::string_view(answer->body).substr(0, answer->body.find_last_not_of('\n') + 1));
     }
+    value = EscapeLessThan(value);
     if (text_.size() + key.size() + value.size() > limit_bytes_) {
       left_out_.insert(wanted.kind);
       return;
     }
-    text_ += fmt::format("{}{}:{}", text_.empty() ? "" : ",", Quoted(key), value);
+    text_ += fmt::format("{}{}:{}", text_.empty() ? "" : ",", EscapeLessThan(Quoted(key)), value);
   }
 
   std::string Finish(const std::vector<std::string>& notes) const {
@@ -64,9 +66,8 @@ class Embedder {
       reduced.Value(
           std::string_view(fmt::format("To keep the file small, these are left out or incomplete: {}.", kind)));
     reduced.EndArray();
-    std::string json = fmt::format("{{\"schema\":\"memstrata.embedded/1\",\"reduced\":{},\"answers\":{{{}}}}}",
-                                   reduced.TakeText(), text_);
-    return EscapeLessThan(json);
+    return fmt::format("{{\"schema\":\"memstrata.embedded/1\",\"reduced\":{},\"answers\":{{{}}}}}",
+                       EscapeLessThan(reduced.TakeText()), text_);
   }
 
  private:
@@ -140,9 +141,13 @@ class HeapReport {
     const uint64_t columns = axis == "seq" ? std::min<uint64_t>(kColumnCount, end - begin) : kColumnCount;
     Parameters tile = Base().Set("axis", std::string(axis)).Set("begin", begin).Set("end", end).Set("columns", columns);
     embedder_.Add({"tile", Parameters(tile).Set("kind", "live_curve"), "curves"});
+    const Parameters profile = tile;
     tile.Set("kind", "alloc_stack").Set("group", "category").Set("order", "grouped").Set("max_runs", uint64_t{20'000});
     tile.Set("min_bytes", PowerOfTwoBelow(heap_.heap_index.LivePeak().bytes / kSmallestBlockFraction));
     embedder_.Add({"tile", tile, "single blocks in the timeline"});
+    if (session_.store().HasXPlaneDetails(heap_.heap)) {
+      embedder_.Add({"tile", Parameters(profile).Set("kind", "xla_profile"), "memory profiles"});
+    }
   }
   void AddCloseUp(uint32_t seq) {
     const uint32_t begin = std::min(seq - std::min(seq, kCloseUpEvents / 2), range_end_ - kCloseUpEvents);
@@ -178,16 +183,28 @@ class HeapReport {
   uint32_t peak_seq_;
 };
 
+void AddPrograms(SessionIndex& session, Embedder& embedder) {
+  const std::vector<Program>& programs = session.store().programs;
+  for (size_t index = 0; index < programs.size(); ++index) {
+    for (const int64_t space : SpacesOf(programs[index])) {
+      embedder.Add({"program", Parameters().Set("index", uint64_t{index}).Set("space", std::to_string(space)),
+                    "plans of programs"});
+    }
+  }
+}
+
 }  // namespace
 
 Status WriteHtmlReport(SessionIndex& session, const HtmlReportOptions& options, ByteSink& sink) {
   MEMSTRATA_ASSIGN_OR_RETURN(const std::string empty_page, SingleFilePage("{}"));
-  // Twice the answers' "<" may be escaped; what the page itself takes is known.
-  Embedder embedder(session, options.limit_bytes - std::min<uint64_t>(options.limit_bytes, empty_page.size()));
+  constexpr uint64_t kRoomForNotes = 20'000;
+  Embedder embedder(session,
+                    options.limit_bytes - std::min<uint64_t>(options.limit_bytes, empty_page.size() + kRoomForNotes));
   for (const std::string_view name : {"session", "summary", "explain"}) embedder.Add({name, {}, name});
   std::vector<HeapReport> heaps;
   for (const auto& heap : session.heaps()) heaps.emplace_back(session, *heap, embedder);
   for (HeapReport& heap : heaps) heap.AddPictures();
+  AddPrograms(session, embedder);
   for (HeapReport& heap : heaps) heap.AddDetails();
   const std::vector<std::string> notes = {
       fmt::format("The whole run is drawn in at most {} columns, with close-ups of {} events round the peak and each "
