@@ -3,7 +3,7 @@
 namespace memstrata::cli {
 
 std::span<const Subcommand* const> AllSubcommands() {
-  static constexpr const Subcommand* kAll[] = {&kSummary, &kExplain, &kPlan, &kConvert, &kDoctor};
+  static constexpr const Subcommand* kAll[] = {&kSummary, &kExplain, &kDiff, &kPlan, &kConvert, &kDoctor};
   return kAll;
 }
 
