@@ -6,6 +6,7 @@
 namespace memstrata::cli {
 
 extern const Subcommand kConvert;
+extern const Subcommand kDiff;
 extern const Subcommand kDoctor;
 extern const Subcommand kExplain;
 extern const Subcommand kOpen;

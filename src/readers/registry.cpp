@@ -1,5 +1,5 @@
-#include "readers/reader.h"
 #include "readers/pprof/pprof_reader.h"
+#include "readers/reader.h"
 #include "readers/torch_snapshot/torch_snapshot_reader.h"
 #include "readers/xla/hlo_reader.h"
 #include "readers/xla/xplane_reader.h"

@@ -148,7 +148,9 @@ def test_every_grouping_and_order_adds_up_to_the_curve(server: Server) -> None:
     _, curve = server.frame(f"tile?kind=live_curve&{window}")
     for group in ("category", "stack", "module", "file", "function", "size", "lifetime"):
         for order in ("grouped", "allocation"):
-            attributes, tables = server.frame(f"tile?kind=alloc_stack&{window}&group={group}&order={order}&min_bytes=64")
+            attributes, tables = server.frame(
+                f"tile?kind=alloc_stack&{window}&group={group}&order={order}&min_bytes=64"
+            )
             assert tables["columns"]["at_seq"] == curve["columns"]["at_seq"]
             for column in range(50):
                 bands = sum(tables["bands"]["bytes"][g * 50 + column] for g in range(len(attributes["groups"])))
@@ -169,13 +171,17 @@ def test_holders_flame_state_and_cursor_tell_the_same_bytes(server: Server) -> N
     state, tables = server.frame(f"state?heap=0&seq={seq}")
     assert sum(tables["blocks"]["requested_bytes"]) + state["outside_bytes"] == cursor["live_bytes"]
     used = sum(tables["segments"]["used_bytes"])
-    assert used + sum(tables["holes"]["size_bytes"]) == sum(tables["segments"]["size_bytes"]) == cursor["reserved_bytes"]
+    assert (
+        used + sum(tables["holes"]["size_bytes"]) == sum(tables["segments"]["size_bytes"]) == cursor["reserved_bytes"]
+    )
     assert sum(state["by_kind"].values()) == sum(tables["holes"]["size_bytes"])
 
 
 def test_picking_finds_the_run_that_is_drawn(server: Server) -> None:
     heap = server.ask("session")["heaps"][0]
-    _, tables = server.frame(f"tile?kind=alloc_stack&heap=0&begin=0&end={heap['range_end']}&columns=20&order=allocation")
+    _, tables = server.frame(
+        f"tile?kind=alloc_stack&heap=0&begin=0&end={heap['range_end']}&columns=20&order=allocation"
+    )
     runs = tables["runs"]
     for i in range(0, len(runs["allocation"]), max(1, len(runs["allocation"]) // 25)):
         if runs["allocation"][i] == 0xFFFFFFFF:
@@ -251,7 +257,8 @@ def test_half_open_and_slow_clients_keep_nobody_out(server: Server) -> None:
 def test_200_requests_at_once(server: Server) -> None:
     heap = server.ask("session")["heaps"][0]
     questions = [
-        f"tile?kind=alloc_stack&heap=0&begin=0&end={heap['range_end']}&columns={1 + i % 60}&min_bytes=1024" for i in range(200)
+        f"tile?kind=alloc_stack&heap=0&begin=0&end={heap['range_end']}&columns={1 + i % 60}&min_bytes=1024"
+        for i in range(200)
     ]
     with concurrent.futures.ThreadPoolExecutor(200) as pool:
         answers = list(pool.map(server.frame, questions))
@@ -298,7 +305,9 @@ def test_a_missing_file_and_a_taken_port_end_at_once(program: Program, server: S
     assert taken.status == 1 and "--port" in taken.stderr
 
 
-def test_the_report_holds_what_the_page_asks_first(program: Program, server: Server, snapshot_file: Path, tmp_path: Path) -> None:
+def test_the_report_holds_what_the_page_asks_first(
+    program: Program, server: Server, snapshot_file: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "out.html"
     assert program.run("report", snapshot_file, "-o", path, timeout_s=30).status == 0
     assert path.stat().st_size <= 5_000_000 and path.stat().st_mode & 0o777 == 0o600
