@@ -1,4 +1,4 @@
-"""`memstrata open` as a client sees it: who may ask, what comes back, and that nothing a client does ends the server."""
+"""`memstrata open` as a client sees it: who may ask, what comes back, and that no client ends the server."""
 
 from __future__ import annotations
 
