@@ -47,23 +47,6 @@ TEST(Timeline, StepsBeginWhereTheLoopStartsOver) {
   for (const StepSpan& step : timeline.steps) EXPECT_EQ(timeline.phase_of_event[step.begin_seq], Phase::kInput);
 }
 
-TEST(Timeline, WithoutStacksTheOrderTells) {
-  Store store = MakeTraining(3);
-  const Timeline by_stack = FindTimeline(store, store.heaps[0]);
-  for (StackId& stack : store.events.stack.mutable_span()) stack = {0};
-  for (StackId& stack : store.allocations.stack.mutable_span()) stack = {0};
-  const Timeline by_order = FindTimeline(store, store.heaps[0]);
-  EXPECT_EQ(by_order.basis, PhaseBasis::kOrder);
-  EXPECT_EQ(by_order.steps.size(), 3U);
-  size_t same = 0;
-  for (size_t seq = 0; seq < by_stack.phase_of_event.size(); ++seq) {
-    const Phase expected =
-        by_stack.phase_of_event[seq] == Phase::kLoss ? Phase::kForward : by_stack.phase_of_event[seq];
-    same += by_order.phase_of_event[seq] == expected ? 1 : 0;
-  }
-  EXPECT_GE(same * 100, by_stack.phase_of_event.size() * 90);
-}
-
 TEST(Timeline, ARecordingWithoutAPatternHasNoSteps) {
   TestProgram program;
   program.Free(program.Alloc(4096, {}), {});
