@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import json
 import os
 import re
 import subprocess
@@ -18,6 +19,21 @@ from . import cli_reference, render_terminal
 from .doc_commands import REPOSITORY, blocks_of, problems_of
 
 SAMPLE = REPOSITORY / "tests" / "sample" / "training_oom.pickle"
+# A small decoder, for the pages that plan from a configuration.
+MODEL_CONFIG = {
+    "model_type": "llama",
+    "architectures": ["LlamaForCausalLM"],
+    "hidden_size": 1024,
+    "intermediate_size": 2816,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 16,
+    "num_key_value_heads": 4,
+    "vocab_size": 32000,
+    "max_position_embeddings": 8192,
+    "hidden_act": "silu",
+    "tie_word_embeddings": False,
+    "torch_dtype": "bfloat16",
+}
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+\s+(.*)$", re.MULTILINE)
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
@@ -64,6 +80,7 @@ def command_problems(binary: Path) -> tuple[int, list[str]]:
             folder = Path(name) / "work" / page.relative_to(REPOSITORY)
             folder.mkdir(parents=True)
             (folder / "snapshot.pickle").write_bytes(SAMPLE.read_bytes())
+            (folder / "config.json").write_text(json.dumps(MODEL_CONFIG))
             (folder / "snapshot.pickle.gz").write_bytes(gzip.compress(SAMPLE.read_bytes(), mtime=0))
             for block in blocks_of(page):
                 count += 1

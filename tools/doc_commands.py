@@ -4,8 +4,8 @@ A ```sh block is a script; it must succeed. A ```console block is a transcript: 
 the block shows below it must be what the command prints, where a line "…" stands for any number of lines. The info
 string "console status=N" says that the last command ends with that exit status.
 
-Commands run in a folder of their own with `snapshot.pickle` and `memstrata` on the PATH; after the comment
-`<!-- in the repository -->` they run in the repository.
+Commands run in a folder of their own with `snapshot.pickle`, `config.json`, and `memstrata` on the PATH; after the
+comment `<!-- in the repository -->` they run in the repository.
 """
 
 from __future__ import annotations

@@ -19,7 +19,6 @@ using plan::Plan;
 using plan::PlanRequest;
 
 Result<plan::ModelDescription> ModelOf(const Arguments& arguments, const std::string& from_file) {
-  const Result<std::optional<uint64_t>> count = arguments.GetUnsigned("--parameters");
   const std::string model = arguments.Get("--model").value_or(from_file);
   if (arguments.Has("--parameters") && !model.empty()) {
     return Fail(ErrorCode::kInvalidArgument, "Give --model or --parameters, not both.");

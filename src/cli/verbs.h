@@ -6,11 +6,10 @@
 namespace memstrata::cli {
 
 extern const Subcommand kConvert;
+extern const Subcommand kDiff;
 extern const Subcommand kDoctor;
 extern const Subcommand kExplain;
 extern const Subcommand kOpen;
-extern const Subcommand kPlan;
-extern const Subcommand kReport;
 extern const Subcommand kPlan;
 extern const Subcommand kReport;
 extern const Subcommand kSummary;

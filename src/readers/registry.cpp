@@ -1,3 +1,4 @@
+#include "readers/pprof/pprof_reader.h"
 #include "readers/reader.h"
 #include "readers/torch_snapshot/torch_snapshot_reader.h"
 #include "readers/xla/hlo_reader.h"
@@ -10,6 +11,7 @@ std::span<const ReaderInfo* const> AllReaders() {
       &torch_snapshot::kReader,
       &xla::kXPlaneReader,
       &xla::kHloReader,
+      &pprof::kReader,
   };
   return kAll;
 }

@@ -57,6 +57,12 @@ struct HttpServer::Impl {
     server.set_keep_alive_max_count(kKeepAliveRequests);
     server.set_payload_max_length(kLargestUploadBytes);
     server.set_tcp_nodelay(true);
+    // The library would share a port that another program already listens on (SO_REUSEPORT): requests could then reach
+    // either of the two.
+    server.set_socket_options([](socket_t socket) {
+      const int yes = 1;
+      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    });
     // Everything but a wanted upload is answered here, before any body is read.
     server.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       const HttpRequest converted = Convert(request);

@@ -88,7 +88,15 @@ def truth_rows() -> list[dict[str, str]]:
 
 
 def is_plain(row: dict[str, str]) -> bool:
-    plain = {"mode": "train", "result": "ok", "optimizer": "adamw", "attn": "sdpa", "lora_r": "0", "use_cache": "", "grad_clip": "0"}
+    plain = {
+        "mode": "train",
+        "result": "ok",
+        "optimizer": "adamw",
+        "attn": "sdpa",
+        "lora_r": "0",
+        "use_cache": "",
+        "grad_clip": "0",
+    }
     return all(row[column] == value for column, value in plain.items()) and row["grad_accumulation"] == "1"
 
 

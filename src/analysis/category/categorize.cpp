@@ -53,6 +53,11 @@ class Categorizer {
   std::vector<Category> Run() {
     FindGroupEnds();
     FindAutocastExits();
+    CountWorkspaces();
+    is_training_ = timeline_.Has(Phase::kBackward);
+    for (uint32_t seq = 0; seq < heap_.events.size(); ++seq) {
+      has_loaded_module_ = has_loaded_module_ || (PhaseAt(seq) == Phase::kLoad && !timeline_.is_plain[seq]);
+    }
     for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
       if (table_.alloc_seq[row] != kNone) Of(row) = ByLife(row);
     }
@@ -88,11 +93,57 @@ class Categorizer {
     }
   }
 
+  static bool HasWorkspaceSize(uint64_t size_bytes) {
+    return std::find(std::begin(kWorkspaceBytes), std::end(kWorkspaceBytes), size_bytes) != std::end(kWorkspaceBytes);
+  }
+
+  // Older versions keep a workspace for ever; newer ones take it for every call and give it back at once.
+  void CountWorkspaces() {
+    for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
+      if (!HasWorkspaceSize(table_.size_bytes[row])) continue;
+      keeps_workspace_ = keeps_workspace_ || table_.free_requested_seq[row] == kNone;
+      short_workspace_count_ += IsShort(row) ? 1 : 0;
+    }
+  }
+
+  bool IsShort(uint32_t row) const {
+    constexpr uint32_t kMostEvents = 8;
+    return table_.alloc_seq[row] != kNone && table_.free_requested_seq[row] - table_.alloc_seq[row] <= kMostEvents;
+  }
+
   bool IsWorkspace(uint32_t row) const {
     if (by_stack_[table_.stack[row].value] == Category::kWorkspace) return true;
-    const uint64_t size = table_.size_bytes[row];
-    return std::find(std::begin(kWorkspaceBytes), std::end(kWorkspaceBytes), size) != std::end(kWorkspaceBytes) &&
-           table_.free_requested_seq[row] == kNone;
+    const bool stays = table_.free_requested_seq[row] == kNone;
+    if (table_.size_bytes[row] == kLtWorkspaceBytes) {
+      const uint32_t begin = table_.alloc_seq[row];
+      return keeps_workspace_ && stays && begin != kNone && GroupOf(PhaseAt(begin)) == Group::kForward;
+    }
+    constexpr uint32_t kFewestShort = 8;
+    return HasWorkspaceSize(table_.size_bytes[row]) &&
+           (stays || (IsShort(row) && short_workspace_count_ >= kFewestShort));
+  }
+
+  // A cache of a generation lives from one call of the model to the next.
+  bool OutlivesStep(uint32_t row) const {
+    const uint32_t step = timeline_.step_of_event[table_.alloc_seq[row]];
+    return step != kNone && table_.free_requested_seq[row] >= timeline_.steps[step].end_seq;
+  }
+
+  Category OfForward(uint32_t row, bool outlives_group) const {
+    const Phase phase = PhaseAt(table_.alloc_seq[row]);
+    if (is_autocast_exit_[table_.free_stack[row].value]) return Category::kAutocastCopy;
+    if (phase == Phase::kPrefill || phase == Phase::kDecode)
+      return OutlivesStep(row) ? Category::kKvCache : Category::kTemporary;
+    if (phase == Phase::kEval)
+      return outlives_group && timeline_.is_plain[table_.alloc_seq[row]] ? Category::kInput : Category::kTemporary;
+    return outlives_group ? Category::kActivation : Category::kTemporary;
+  }
+
+  // Averages of weights and the like are made after the model, by the program itself.
+  Category OfLoad(uint32_t row, bool outlives_group) const {
+    if (!outlives_group) return Category::kTemporary;
+    if (by_stack_[table_.stack[row].value] == Category::kOptimizerState) return Category::kOptimizerState;
+    return timeline_.is_plain[table_.alloc_seq[row]] && has_loaded_module_ ? Category::kUnknown : Category::kParameter;
   }
 
   Category ByLife(uint32_t row) const {
@@ -102,15 +153,15 @@ class Categorizer {
     const Category named = by_stack_[table_.stack[row].value];
     const bool outlives_group = end >= group_end_[begin];
     if (IsWorkspace(row)) return Category::kWorkspace;
-    if (named == Category::kCommunication || named == Category::kKvCache) return named;
+    if (named == Category::kCommunication || (named == Category::kKvCache && !is_training_)) return named;
+    if (named == Category::kParameter && GroupOf(phase) != Group::kLoad) return named;  // gathered for one layer
     switch (GroupOf(phase)) {
       case Group::kLoad:
-        return outlives_group ? Category::kParameter : Category::kTemporary;
+        return OfLoad(row, outlives_group);
       case Group::kInput:
         return Category::kInput;
       case Group::kForward:
-        if (is_autocast_exit_[table_.free_stack[row].value]) return Category::kAutocastCopy;
-        return outlives_group && phase != Phase::kEval ? Category::kActivation : Category::kTemporary;
+        return OfForward(row, outlives_group);
       case Group::kBackward:
         if (outlives_group) return Category::kGradient;
         return phase == Phase::kRecompute && end >= phase_end_[begin] ? Category::kActivation : Category::kTemporary;
@@ -124,8 +175,8 @@ class Categorizer {
     return outlives_group ? Category::kUnknown : Category::kTemporary;
   }
 
-  // Gradients of one step by size: how many parameters of that size there are.
-  FlatMap<uint64_t, uint32_t> CountGradients() {
+  // How many blocks of each size one step makes that belong to `category`: one for each parameter of that size.
+  FlatMap<uint64_t, uint32_t> CountInStep(Category category) {
     FlatMap<uint64_t, uint32_t> most;
     FlatMap<uint64_t, uint32_t> in_step;
     uint32_t step = kNone;
@@ -135,7 +186,9 @@ class Categorizer {
     };
     for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
       const uint32_t seq = table_.alloc_seq[row];
-      if (seq == kNone || Of(row) != Category::kGradient) continue;
+      if (seq == kNone || Of(row) != category ||
+          (category == Category::kTemporary && PhaseAt(seq) != Phase::kOptimizer))
+        continue;
       if (timeline_.step_of_event[seq] != step) finish();
       step = timeline_.step_of_event[seq];
       ++in_step[table_.size_bytes[row]];
@@ -144,35 +197,48 @@ class Categorizer {
     return most;
   }
 
-  // Blocks older than the recording: those that end in it by where they end, those that stay by their number.
+  // A block older than the recording that ends in it: by where it ends.
+  Category OfEnd(uint32_t end_seq) const {
+    const Group group = GroupOf(PhaseAt(end_seq));
+    if (group == Group::kZeroGrad || group == Group::kOptimizer) return Category::kGradient;
+    return group == Group::kBackward ? Category::kActivation : Category::kInput;
+  }
+
+  // Blocks older than the recording. Those that stay are, in the order of their addresses, the parameters, then
+  // gradients that the backward adds to in place, then states of the optimizer, as many of each size as there are
+  // parameters.
   void CategorizePreexisting() {
     std::vector<uint32_t> lasting;
     for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
       if (table_.alloc_seq[row] != kNone) continue;
-      const uint32_t end = table_.free_requested_seq[row];
+      const Category named = by_stack_[table_.stack[row].value];
       if (IsWorkspace(row)) {
         Of(row) = Category::kWorkspace;
-      } else if (end == kNone) {
-        const Category named = by_stack_[table_.stack[row].value];
-        if (named != Category::kUnknown) Of(row) = named;
-        if (named == Category::kUnknown) lasting.push_back(row);
+      } else if (table_.free_requested_seq[row] != kNone) {
+        Of(row) = OfEnd(table_.free_requested_seq[row]);
+      } else if (named != Category::kUnknown) {
+        Of(row) = named;
       } else {
-        const Group group = GroupOf(PhaseAt(end));
-        const bool is_gradient = group == Group::kZeroGrad || group == Group::kOptimizer;
-        Of(row) = is_gradient                 ? Category::kGradient
-                  : group == Group::kBackward ? Category::kActivation
-                                              : Category::kInput;
+        lasting.push_back(row);
       }
     }
     const bool makes_states =
         std::find(categories_.begin(), categories_.end(), Category::kOptimizerState) != categories_.end();
-    const FlatMap<uint64_t, uint32_t> parameters = CountGradients();
+    FlatMap<uint64_t, uint32_t> parameters = CountInStep(Category::kGradient);
+    const bool keeps_gradients = parameters.empty() && is_training_;
+    if (keeps_gradients) parameters = CountInStep(Category::kTemporary);
     std::sort(lasting.begin(), lasting.end(), [&](uint32_t a, uint32_t b) { return table_.addr[a] < table_.addr[b]; });
     FlatMap<uint64_t, uint32_t> seen;
     for (const uint32_t row : lasting) {
       const auto count = parameters.find(table_.size_bytes[row]);
-      const bool beyond = count != parameters.end() && seen[table_.size_bytes[row]]++ >= count->second;
-      Of(row) = beyond && !makes_states ? Category::kOptimizerState : Category::kParameter;
+      Of(row) = Category::kParameter;
+      if (count == parameters.end()) continue;
+      const uint32_t round = seen[table_.size_bytes[row]]++ / count->second;
+      if (round == 1 && keeps_gradients) {
+        Of(row) = Category::kGradient;
+      } else if (round > 0 && !makes_states) {
+        Of(row) = Category::kOptimizerState;
+      }
     }
   }
 
@@ -183,6 +249,10 @@ class Categorizer {
   std::vector<Category> by_stack_;
   std::vector<Category> categories_;
   std::vector<bool> is_autocast_exit_;  // by stack
+  bool keeps_workspace_ = false;
+  uint32_t short_workspace_count_ = 0;
+  bool is_training_ = false;
+  bool has_loaded_module_ = false;  // stacks say of some block that it was loaded
   std::vector<uint32_t> group_end_;
   std::vector<uint32_t> phase_end_;
 };

@@ -21,6 +21,8 @@ constexpr Rule kRules[] = {
     {"torch/optim/", "_init_group", Category::kOptimizerState},
     {"torch/optim/", "_multi_tensor_", Category::kTemporary},
     {"torch/optim/", "_single_tensor_", Category::kTemporary},
+    {"torch/optim/", "__init__", Category::kOptimizerState},
+    {"_fsdp_param.py", "alloc_storage", Category::kParameter},
     {"torch/distributed/fsdp/", "", Category::kCommunication},
     {"torch/distributed/distributed_c10d.py", "", Category::kCommunication},
     {"torch/nn/parallel/distributed.py", "", Category::kCommunication},

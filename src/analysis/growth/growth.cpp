@@ -86,8 +86,12 @@ bool IsFragmentation(const HeapAnalysis& analysis) {
   if (!analysis.heap->capabilities.has_segments) return false;
   const std::vector<StepSpan>& steps = analysis.timeline.steps;
   const Curve reserved = BuildCurve(*analysis.store, *analysis.heap, Measure::kReserved);
-  const auto reserved_at = [&](const StepSpan& step) { return static_cast<int64_t>(reserved.At(Moment{step.end_seq})); };
-  const auto peak_of = [&](const StepSpan& step) { return static_cast<int64_t>(analysis.HighestIn(step.begin_seq, step.end_seq).bytes); };
+  const auto reserved_at = [&](const StepSpan& step) {
+    return static_cast<int64_t>(reserved.At(Moment{step.end_seq}));
+  };
+  const auto peak_of = [&](const StepSpan& step) {
+    return static_cast<int64_t>(analysis.HighestIn(step.begin_seq, step.end_seq).bytes);
+  };
   const StepSpan& first = steps[kFirstSteadyStep];
   const int64_t before = reserved_at(first);
   const int64_t growth = reserved_at(steps.back()) - before;

@@ -89,11 +89,21 @@ class OrderLabeller {
     const std::vector<uint64_t>& parameters = marks_.parameters_bytes;
     if (parameters.size() < kEnough) return limit;
     std::vector<uint32_t> first_seqs;  // allocations of the first parameter's size
+    constexpr size_t kManyScalars = 6;
+    size_t scalar_count = 0;  // scalars in a row
+    uint32_t first_scalar = limit;
     size_t matched = 0;
     size_t second_count = 0;  // the optimizer makes as many for the first parameter as for the second
     for (size_t i = IndexAt(begin); i < marks_.events.size() && marks_.events[i].seq < limit; ++i) {
       const OrderEvent& event = marks_.events[i];
-      if (!event.is_alloc || event.size_bytes <= 8) continue;
+      if (!event.is_alloc) continue;
+      if (event.size_bytes <= 8) {
+        // Norms of all gradients: they are clipped before the update.
+        if (scalar_count++ == 0) first_scalar = event.seq;
+        if (scalar_count >= kManyScalars) return first_scalar;
+        continue;
+      }
+      scalar_count = 0;
       const bool repeats = matched > 0 && event.size_bytes == parameters[matched - 1];
       if (!repeats && event.size_bytes != parameters[matched]) {
         first_seqs.clear();

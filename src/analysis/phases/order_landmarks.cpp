@@ -44,7 +44,7 @@ Loaded FindLoaded(const std::vector<OrderEvent>& events, uint32_t event_count) {
     if (!stays && ++between_count > kMostBetween) break;
     if (!stays) continue;
     loaded.end_seq = event.seq + 1;
-    loaded.sizes_bytes.push_back(event.size_bytes);
+    if (event.size_bytes > kScalarBytes) loaded.sizes_bytes.push_back(event.size_bytes);
     between_count = 0;
   }
   return loaded.sizes_bytes.size() >= kFewestGradients ? loaded : Loaded{};
@@ -113,7 +113,7 @@ void AddDropsByParameters(const std::vector<OrderEvent>& events, Stretch run, co
     const Stretch stretch = FollowParameters(events, run, counts);
     if (stretch.end - stretch.begin >= best.end - best.begin) best = stretch;
   }
-  const bool is_most = (best.end - best.begin) * 10 >= parameters.size() * 6;
+  const bool is_most = (best.end - best.begin) * 10 >= parameters.size() * 4;  // buffers have none
   if (is_most && RangeOf(events, best).IsSpread()) drops.push_back(MakeDrop(events, best));
 }
 
@@ -218,6 +218,27 @@ std::vector<uint64_t> WithoutRepeats(const std::vector<uint64_t>& sizes) {
   return result;
 }
 
+// An update that makes temporaries for all parameters at once shows their sizes: the longest allocations in a row that
+// come again.
+std::vector<uint64_t> ParametersByUpdate(const std::vector<OrderEvent>& events) {
+  constexpr size_t kFewest = 8;
+  std::map<std::vector<uint64_t>, uint32_t> repeats;
+  std::vector<uint64_t> run;
+  for (const OrderEvent& event : events) {
+    if (event.is_alloc) {
+      run.push_back(event.size_bytes);
+      continue;
+    }
+    if (run.size() >= kFewest) ++repeats[run];
+    run.clear();
+  }
+  std::vector<uint64_t> longest;
+  for (const auto& [sizes, count] : repeats) {
+    if (count >= 2 && sizes.size() > longest.size()) longest = sizes;
+  }
+  return longest;
+}
+
 }  // namespace
 
 size_t OrderIndexAt(const std::vector<OrderEvent>& events, uint32_t seq) {
@@ -229,7 +250,8 @@ size_t OrderIndexAt(const std::vector<OrderEvent>& events, uint32_t seq) {
 OrderLandmarks FindOrderLandmarks(const Store& store, const Heap& heap) {
   OrderLandmarks marks;
   marks.events = CollectEvents(store, heap);
-  const Loaded loaded = FindLoaded(marks.events, heap.events.size());
+  Loaded loaded = FindLoaded(marks.events, heap.events.size());
+  if (loaded.sizes_bytes.empty()) loaded.sizes_bytes = ParametersByUpdate(marks.events);
   marks.load_end_seq = loaded.end_seq;
   marks.drops = FindDrops(marks.events, loaded.sizes_bytes);
   if (loaded.sizes_bytes.empty()) KeepRepeatedDrops(marks.drops);

@@ -9,6 +9,7 @@ namespace memstrata::pickle {
 // Values above `floor` whose own container lies just below them: a writer that was cut off between making a value and
 // putting it in. Only what is certain is put in: records into lists, lists into lists that are themselves a value, and
 // (outside any mark, where protocol 0 works) a key and its value into a dict.
+// A dict that protocol 0 has not put into its list yet may be half a record, and is dropped.
 template <class Consumer>
 void Machine<Consumer>::CollapseTop(size_t floor, bool inside_dict) {
   while (stack_.size() > floor + 1) {
@@ -16,7 +17,7 @@ void Machine<Consumer>::CollapseTop(size_t floor, bool inside_dict) {
     const Value below = Top(2)[0];
     const bool in_marks = floor > 0;
     if (below.is(Kind::kList) && (top.is(Kind::kDict) || (top.is(Kind::kList) && (inside_dict || !in_marks)))) {
-      (void)consumer_.Append(below, Top(1));
+      if (in_marks || top.is(Kind::kList)) (void)consumer_.Append(below, Top(1));
     } else if (!in_marks && below.is(Kind::kText) && stack_.size() > 2 && Top(3)[0].is(Kind::kDict)) {
       (void)consumer_.SetItems(Top(3)[0], Top(2));
       stack_.Truncate(stack_.size() - 1);

@@ -11,6 +11,7 @@ import { AppProvider } from "../state/context.ts";
 import { decodeState } from "../state/url.ts";
 import { Loading } from "./loading.tsx";
 import { Shell } from "./shell.tsx";
+import "../widgets/style.css";
 import "./style.css";
 import { applyTheme, onSystemChange, resolveTheme, storedChoice } from "../state/theme.ts";
 

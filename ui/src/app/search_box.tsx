@@ -7,23 +7,35 @@ import { useApp, useJson } from "../state/context.ts";
 
 const waitMs = 150;
 
-export function SearchBox() {
+interface Hits {
+  hits: readonly SearchHit[];
+  note: string;
+  /** False while there is too little text to search for. */
+  asked: boolean;
+}
+
+/** Hits of the text, once the typing rests. */
+function useHits(text: string): Hits {
   const app = useApp();
-  const [text, setText] = useState("");
   const [query, setQuery] = useState("");
-  const [open, setOpen] = useState(false);
-  const [active, setActive] = useState(0);
-  const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    const timer = setTimeout(() => setQuery(text.trim()), waitMs);
+    const timer = setTimeout(() => setQuery(text), waitMs);
     return () => clearTimeout(timer);
   }, [text]);
   const asked = query.length >= 2 && app.heap.value.index >= 0;
-  const { value, error, isCurrent } = useJson<SearchResult>(
-    "search",
-    asked ? { heap: app.heapIndex.value, q: query, limit: 50 } : null,
-  );
+  const question = { heap: app.heapIndex.value, q: query, limit: 50 };
+  const { value, error, isCurrent } = useJson<SearchResult>("search", asked ? question : null);
   const hits = asked && isCurrent && value ? value.hits : [];
+  return { hits, note: searchNote(value, error, isCurrent), asked };
+}
+
+export function SearchBox() {
+  const app = useApp();
+  const [text, setText] = useState("");
+  const [open, setOpen] = useState(false);
+  const [active, setActive] = useState(0);
+  const input = useRef<HTMLInputElement>(null);
+  const { hits, note, asked } = useHits(text.trim());
   const choose = (hit: SearchHit) => {
     goTo(app, hit);
     setOpen(false);
@@ -70,28 +82,60 @@ export function SearchBox() {
       <span class="ms-search__key" aria-hidden="true">
         /
       </span>
-      <div class={open && asked ? "ms-search__list" : "ms-hidden"}>
-        <p class="ms-search__total">{searchNote(value, error, isCurrent)}</p>
-        <div id="ms-search-hits" role="listbox" aria-label="Hits">
-          {hits.map((hit, index) => (
-            <div
-              key={`${hit.kind} ${hit.label} ${hit.where}`}
-              id={`ms-search-hit-${index}`}
-              role="option"
-              tabIndex={-1}
-              aria-selected={index === active}
-              class={`ms-search__hit ${index === active ? "ms-search__hit--on" : ""}`}
-              onPointerDown={() => choose(hit)}
-            >
-              <strong>{hit.label}</strong>
-              <span class="ms-quiet">{hit.where}</span>
-              <span class="ms-search__bytes">
-                {formatBytes(hit.bytes)} {hit.bytes_are === "total" ? "in all" : ""}
-              </span>
-            </div>
-          ))}
-        </div>
+      <HitList hits={hits} note={note} active={active} isOpen={open && asked} onChoose={choose} />
+    </div>
+  );
+}
+
+interface HitListProps {
+  hits: readonly SearchHit[];
+  note: string;
+  active: number;
+  isOpen: boolean;
+  onChoose: (hit: SearchHit) => void;
+}
+
+function HitList({ hits, note, active, isOpen, onChoose }: HitListProps) {
+  return (
+    <div class={isOpen ? "ms-search__list" : "ms-hidden"}>
+      <p class="ms-search__total">{note}</p>
+      <div id="ms-search-hits" role="listbox" aria-label="Hits">
+        {hits.map((hit, index) => (
+          <Hit
+            key={`${hit.kind} ${hit.label} ${hit.where}`}
+            hit={hit}
+            index={index}
+            isActive={index === active}
+            onChoose={onChoose}
+          />
+        ))}
       </div>
+    </div>
+  );
+}
+
+interface HitProps {
+  hit: SearchHit;
+  index: number;
+  isActive: boolean;
+  onChoose: (hit: SearchHit) => void;
+}
+
+function Hit({ hit, index, isActive, onChoose }: HitProps) {
+  return (
+    <div
+      id={`ms-search-hit-${index}`}
+      role="option"
+      tabIndex={-1}
+      aria-selected={isActive}
+      class={`ms-search__hit ${isActive ? "ms-search__hit--on" : ""}`}
+      onPointerDown={() => onChoose(hit)}
+    >
+      <strong>{hit.label}</strong>
+      <span class="ms-quiet">{hit.where}</span>
+      <span class="ms-search__bytes">
+        {formatBytes(hit.bytes)} {hit.bytes_are === "total" ? "in all" : ""}
+      </span>
     </div>
   );
 }

@@ -13,7 +13,7 @@ const leaderGap = 5;
 /** A leader that stands further from its ring than this points at something else. */
 const maxShift = 16;
 /** The search for places gives up then; labels are re-placed for every frame. */
-const maxTries = 300;
+const maxTries = 120;
 
 export interface Label {
   x: number;

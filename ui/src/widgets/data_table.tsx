@@ -28,6 +28,11 @@ export interface DataTableProps<Row> {
   maxHeight?: string;
 }
 
+interface Sort {
+  id: string;
+  falling: boolean;
+}
+
 const rowHeight = 24;
 const overscan = 12;
 
@@ -42,9 +47,7 @@ export function tableText<Row>(columns: readonly Column<Row>[], rows: readonly R
 
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { columns, rows, rowKey } = props;
-  const [sort, setSort] = useState<{ id: string; falling: boolean } | null>(
-    props.initialSort ? { id: props.initialSort, falling: true } : null,
-  );
+  const [sort, setSort] = useState<Sort | null>(props.initialSort ? { id: props.initialSort, falling: true } : null);
   const sorted = useMemo(() => {
     const column = sort && columns.find((candidate) => candidate.id === sort.id);
     if (!sort || !column) return rows;
@@ -78,26 +81,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
             <col key={column.id} style={column.width ? { width: column.width } : {}} />
           ))}
         </colgroup>
-        <thead>
-          <tr>
-            {columns.map((column) => {
-              const on = sort?.id === column.id;
-              return (
-                <th
-                  key={column.id}
-                  scope="col"
-                  class={column.number ? "ms-table__number" : ""}
-                  aria-sort={on ? (sort.falling ? "descending" : "ascending") : "none"}
-                >
-                  <button type="button" class="ms-table__sort" onClick={() => sortBy(column)}>
-                    {column.title}
-                    {on && <span aria-hidden="true">{sort.falling ? " ▾" : " ▴"}</span>}
-                  </button>
-                </th>
-              );
-            })}
-          </tr>
-        </thead>
+        <TableHead columns={columns} sort={sort} onSort={sortBy} />
         <tbody>
           {first > 0 && <tr style={{ height: `${first * rowHeight}px` }} />}
           {sorted.slice(first, last).map((row) => (
@@ -108,6 +92,37 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         {props.total && <tfoot>{props.total}</tfoot>}
       </table>
     </section>
+  );
+}
+
+interface TableHeadProps<Row> {
+  columns: readonly Column<Row>[];
+  sort: Sort | null;
+  onSort: (column: Column<Row>) => void;
+}
+
+function TableHead<Row>({ columns, sort, onSort }: TableHeadProps<Row>) {
+  return (
+    <thead>
+      <tr>
+        {columns.map((column) => {
+          const on = sort?.id === column.id;
+          return (
+            <th
+              key={column.id}
+              scope="col"
+              class={column.number ? "ms-table__number" : ""}
+              aria-sort={on ? (sort.falling ? "descending" : "ascending") : "none"}
+            >
+              <button type="button" class="ms-table__sort" onClick={() => onSort(column)}>
+                {column.title}
+                {on && <span aria-hidden="true">{sort.falling ? " ▾" : " ▴"}</span>}
+              </button>
+            </th>
+          );
+        })}
+      </tr>
+    </thead>
   );
 }
 

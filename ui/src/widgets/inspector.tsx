@@ -1,10 +1,12 @@
 /** The pinned allocation: facts, stack, neighbours in memory, and everything else from the same stack. */
+
 import { categoryFill, categoryLabel } from "../base/palette.ts";
 import { plural } from "../base/text.ts";
 import { formatBytes, formatCount, formatDuration, formatExactBytes, formatShare } from "../base/units.ts";
 import type { Allocation, Neighbour } from "../data/types.ts";
 import type { AppState } from "../state/app_state.ts";
 import { useApp, useJson } from "../state/context.ts";
+import { bytesColumn, countColumn } from "./columns.tsx";
 import { type Column, DataTable } from "./data_table.tsx";
 import { ErrorNotice, LoadingNotice } from "./notice.tsx";
 import { StackList } from "./stack_list.tsx";
@@ -152,13 +154,7 @@ function Neighbours({ rows }: { rows: readonly Neighbour[] }) {
 type SameRow = Allocation["same_stack"]["rows"][number];
 
 const sameColumns: Column<SameRow>[] = [
-  {
-    id: "alloc_seq",
-    title: "from",
-    number: true,
-    value: (row) => row.alloc_seq,
-    cell: (row) => formatCount(row.alloc_seq),
-  },
+  countColumn("alloc_seq", "from", (row) => row.alloc_seq),
   {
     id: "free_seq",
     title: "to",
@@ -166,14 +162,8 @@ const sameColumns: Column<SameRow>[] = [
     value: (row) => row.free_seq,
     cell: (row) => (row.free_seq === null ? "end" : formatCount(row.free_seq)),
   },
-  { id: "step", title: "step", number: true, value: (row) => row.step, cell: (row) => formatCount(row.step) },
-  {
-    id: "size_bytes",
-    title: "size",
-    number: true,
-    value: (row) => row.size_bytes,
-    cell: (row) => formatBytes(row.size_bytes),
-  },
+  countColumn("step", "step", (row) => row.step),
+  bytesColumn("size_bytes", "size", (row) => row.size_bytes),
 ];
 
 function SameStack({ fact }: { fact: Allocation }) {

@@ -54,23 +54,31 @@ export function ProfilePlot({ withFree }: { withFree: boolean }) {
   );
   return (
     <>
-      <div class="ms-subbar">
-        <div class="ms-legend">
-          {[
-            ["stack, reserved by programs", app.theme.value.stack],
-            ["heap", app.theme.value.heap],
-            ...(withFree ? [["free", app.theme.value.sunken] as const] : []),
-          ].map(([name, colour]) => (
-            <span key={name} class="ms-legend__item ms-legend__item--mark">
-              <span class="ms-swatch" style={{ backgroundColor: colour }} aria-hidden="true" /> {name}
-            </span>
-          ))}
-        </div>
-      </div>
+      <ProfileLegend withFree={withFree} />
       {tile.error && <ErrorNotice error={tile.error} />}
       <div class="ms-plot" ref={box}>
         {scene && <Canvas size={size} draw={(renderer) => drawProfile(renderer, scene)} label={title} />}
       </div>
     </>
+  );
+}
+
+function ProfileLegend({ withFree }: { withFree: boolean }) {
+  const theme = useApp().theme.value;
+  const parts: [string, string][] = [
+    ["stack, reserved by programs", theme.stack],
+    ["heap", theme.heap],
+  ];
+  if (withFree) parts.push(["free", theme.sunken]);
+  return (
+    <div class="ms-subbar">
+      <div class="ms-legend">
+        {parts.map(([name, colour]) => (
+          <span key={name} class="ms-legend__item ms-legend__item--mark">
+            <span class="ms-swatch" style={{ backgroundColor: colour }} aria-hidden="true" /> {name}
+          </span>
+        ))}
+      </div>
+    </div>
   );
 }

@@ -1,5 +1,6 @@
 /** Address map: which address was in use when. Holes that never close and blocks that pin a segment are seen at once. */
 import { useMemo, useState } from "preact/hooks";
+import type { Fill } from "../../base/palette.ts";
 import { formatBytes, formatCount } from "../../base/units.ts";
 import { minimumBytes, tileRange } from "../../data/tile_request.ts";
 import type { Group } from "../../data/types.ts";
@@ -9,53 +10,64 @@ import { readGroups } from "../../gfx/stack_model.ts";
 import { useApp, useFrame } from "../../state/context.ts";
 import type { Grouping } from "../../state/url.ts";
 import { useExport } from "../../widgets/export_scene.ts";
+import { GroupNames } from "../../widgets/group_names.tsx";
 import { ErrorNotice, LoadingNotice } from "../../widgets/notice.tsx";
 import { usePlotGestures } from "../../widgets/pan_zoom.ts";
-import { Canvas, useSize } from "../../widgets/picture.tsx";
+import { Canvas, type Size, useSize } from "../../widgets/picture.tsx";
 import { Segmented } from "../../widgets/segmented.tsx";
-import { Swatch } from "../../widgets/swatch.tsx";
 import { Tooltip } from "../../widgets/tooltip.tsx";
 import { needPart, type View } from "../view.ts";
 import { drawMap, MapModel, type MapScene, mapFrame, pickMap } from "./draw_map.ts";
 
 const smallestPixels = 1;
+const maxRects = 20_000;
 
-function AddressMap() {
+interface MapHover {
+  x: number;
+  y: number;
+  index: number;
+}
+
+/** The tile of the window and the scene that it makes. */
+function useMap(size: Size, hover: MapHover | null): { scene: MapScene | null; error: Error | null; groups: Group[] } {
   const app = useApp();
-  const [box, size] = useSize<HTMLDivElement>();
-  const [hover, setHover] = useState<{ x: number; y: number; index: number } | null>(null);
   const { begin, end } = app.window.value;
   const heap = app.heap.value;
   const axis = app.axis.value;
   const grouping = app.grouping.value;
   const range = tileRange(begin, end, app.rangeEnd.value, Math.max(64, size.width - 128), axis);
   const top = Math.max(heap.peak_reserved_bytes ?? 0, heap.peak_live_bytes);
-  const tile = useFrame(
-    "tile",
-    size.width > 0
-      ? {
-          kind: "address_map",
-          heap: heap.index,
-          axis,
-          ...range,
-          group: grouping,
-          min_bytes: minimumBytes(top, Math.max(100, size.height), smallestPixels),
-          max_rects: 20_000,
-        }
-      : null,
-  );
+  const min_bytes = minimumBytes(top, Math.max(100, size.height), smallestPixels);
+  const question = {
+    kind: "address_map",
+    heap: heap.index,
+    axis,
+    ...range,
+    group: grouping,
+    min_bytes,
+    max_rects: maxRects,
+  };
+  const tile = useFrame("tile", size.width > 0 ? question : null);
   const model = useMemo(() => (tile.value ? new MapModel(tile.value) : null), [tile.value]);
   const groups = tile.value ? readGroups(tile.value) : [];
-  const fills = groupFills({ groups }, app.theme.value, grouping);
   const scene: MapScene | null = model && {
     model,
-    fills,
+    fills: groupFills({ groups }, app.theme.value, grouping),
     theme: app.theme.value,
     frame: mapFrame(size.width, size.height, begin, end, model.heightBytes),
     pinnedRow: app.pinnedRow.value,
     hovered: hover?.index ?? null,
     cursorSeq: app.cursorSeq.value,
   };
+  return { scene, error: tile.error, groups };
+}
+
+function AddressMap() {
+  const app = useApp();
+  const [box, size] = useSize<HTMLDivElement>();
+  const [hover, setHover] = useState<MapHover | null>(null);
+  const { scene, error, groups } = useMap(size, hover);
+  const heap = app.heap.value;
   const seqAt = (x: number) => {
     if (!scene) return app.cursorSeq.peek();
     const { columns } = scene.model;
@@ -81,40 +93,17 @@ function AddressMap() {
       height: 900,
       background: scene.theme.surface,
       draw: (renderer) =>
-        drawMap(renderer, { ...scene, frame: mapFrame(1600, 900, begin, end, scene.model.heightBytes), hovered: null }),
+        drawMap(renderer, {
+          ...scene,
+          frame: mapFrame(1600, 900, scene.frame.begin, scene.frame.end, scene.model.heightBytes),
+          hovered: null,
+        }),
     },
   );
   return (
     <>
-      <div class="ms-viewbar">
-        <h1>Address map</h1>
-        <Segmented
-          label="Colour"
-          value={grouping}
-          onChange={(value: Grouping) => app.setGrouping(value)}
-          choices={[
-            { value: "category", label: "category" },
-            {
-              value: "stack",
-              label: "stack",
-              unmet: heap.has.includes("stacks") ? undefined : "This file has no stacks.",
-            },
-            { value: "size", label: "size" },
-            { value: "lifetime", label: "lifetime" },
-          ]}
-        />
-      </div>
-      <div class="ms-subbar">
-        <div class="ms-legend">
-          {groups.map((group, index) => (
-            <span key={group.key} class="ms-legend__item ms-legend__item--mark">
-              <Swatch fill={fills[index]!} /> {group.label}
-            </span>
-          ))}
-        </div>
-        <span class="ms-subbar__hint">reserved ranges follow each other; gaps between them take no room</span>
-      </div>
-      {tile.error && <ErrorNotice error={tile.error} />}
+      <MapHead groups={groups} fills={scene?.fills ?? []} />
+      {error && <ErrorNotice error={error} />}
       <div class="ms-plot" ref={box}>
         {scene && (
           <Canvas
@@ -123,22 +112,41 @@ function AddressMap() {
             label={`${title}. The table of holders in Breakdown lists the same blocks.`}
           />
         )}
-        {!scene && !tile.error && <LoadingNotice what="Laying out the addresses." />}
+        {!scene && !error && <LoadingNotice what="Laying out the addresses." />}
         {hover && scene && <MapTip scene={scene} groups={groups} hover={hover} />}
       </div>
     </>
   );
 }
 
-function MapTip({
-  scene,
-  groups,
-  hover,
-}: {
-  scene: MapScene;
-  groups: readonly Group[];
-  hover: { x: number; y: number; index: number };
-}) {
+function MapHead({ groups, fills }: { groups: readonly Group[]; fills: readonly Fill[] }) {
+  const app = useApp();
+  const hasStacks = app.heap.value.has.includes("stacks");
+  return (
+    <>
+      <div class="ms-viewbar">
+        <h1>Address map</h1>
+        <Segmented
+          label="Colour"
+          value={app.grouping.value}
+          onChange={(value: Grouping) => app.setGrouping(value)}
+          choices={[
+            { value: "category", label: "category" },
+            { value: "stack", label: "stack", unmet: hasStacks ? undefined : "This file has no stacks." },
+            { value: "size", label: "size" },
+            { value: "lifetime", label: "lifetime" },
+          ]}
+        />
+      </div>
+      <div class="ms-subbar">
+        <GroupNames groups={groups} fills={fills} />
+        <span class="ms-subbar__hint">reserved ranges follow each other; gaps between them take no room</span>
+      </div>
+    </>
+  );
+}
+
+function MapTip({ scene, groups, hover }: { scene: MapScene; groups: readonly Group[]; hover: MapHover }) {
   if (hover.index >= scene.model.rectCount) return null;
   const rect = scene.model.rect(hover.index);
   const many = rect.blockCount > 1 ? `${formatCount(rect.blockCount)} small blocks drawn together` : "click pins it";

@@ -12,7 +12,7 @@ import { useExport } from "../../widgets/export_scene.ts";
 import { usePlotGestures } from "../../widgets/pan_zoom.ts";
 import { Canvas, useSize } from "../../widgets/picture.tsx";
 import { Tooltip } from "../../widgets/tooltip.tsx";
-import { type FlameBox, layoutFlame, pathTo, readNodes } from "./flame_layout.ts";
+import { type FlameBox, type FlameNode, layoutFlame, pathTo, readNodes } from "./flame_layout.ts";
 
 const rowHeight = 24;
 const smallestWidth = 1;
@@ -25,31 +25,17 @@ export function FlameGraph({ frame, title }: { frame: Frame; title: string }) {
   const [focus, setFocus] = useState(0);
   const [hover, setHover] = useState<{ x: number; y: number; at: FlameBox } | null>(null);
   useEffect(() => setFocus(0), [frame]);
-  const groups = readGroups(frame);
-  const fills = groupFills({ groups }, app.theme.value, "category");
   const boxes = layoutFlame(nodes, Math.min(focus, nodes.length - 1), size.width, smallestWidth, true);
   const rows = Math.min(maxRows, 1 + boxes.reduce((most, one) => Math.max(most, one.row), 0));
-  const draw = (renderer: Renderer, shown: readonly FlameBox[]) => {
-    for (const one of shown)
-      drawBox(renderer, one, app.theme.value, fills[indexOfGroup(groups, one.node.group)], title);
-    if (hover) {
-      const { x, width, row } = hover.at;
-      renderer.outline(x + 1, row * rowHeight + 1, Math.max(1, width - 2), rowHeight - 2, {
-        stroke: app.theme.value.ink,
-        width: 1.5,
-      });
-    }
-  };
+  const theme = app.theme.value;
+  const paint = useFlamePaint(frame, title);
   useExport({
     name: "breakdown",
     title,
     width: 1600,
     height: rows * rowHeight,
-    background: app.theme.value.surface,
-    draw: (renderer) => {
-      for (const one of layoutFlame(nodes, focus, 1600, smallestWidth, true))
-        drawBox(renderer, one, app.theme.value, fills[indexOfGroup(groups, one.node.group)], title);
-    },
+    background: theme.surface,
+    draw: (renderer) => paint(renderer, layoutFlame(nodes, focus, 1600, smallestWidth, true), null),
   });
   const find = (at: { x: number; y: number }) =>
     boxes.find((one) => one.row === Math.floor(at.y / rowHeight) && at.x >= one.x && at.x < one.x + one.width);
@@ -63,7 +49,6 @@ export function FlameGraph({ frame, title }: { frame: Frame; title: string }) {
       if (found) setFocus(found.node.index);
     },
   });
-  const back = () => setFocus(nodes[focus]?.parent ?? 0);
   return (
     <div class="ms-flame" style={{ height: `${rows * rowHeight}px` }}>
       <div
@@ -73,15 +58,9 @@ export function FlameGraph({ frame, title }: { frame: Frame; title: string }) {
         // biome-ignore lint/a11y/noNoninteractiveTabindex: an application widget with keys of its own
         tabIndex={0}
         aria-label={`${title}. Flame graph; the table below holds the same bytes. Right arrow zooms into the largest part, backspace returns.`}
-        onKeyDown={(event) => {
-          if (event.key === "Backspace" || event.key === "ArrowLeft") back();
-          else if (event.key === "ArrowRight") setFocus(nodes.find((node) => node.parent === focus)?.index ?? focus);
-          else return;
-          event.preventDefault();
-          event.stopPropagation();
-        }}
+        onKeyDown={(event) => moveFocus(event, nodes, focus, setFocus)}
       >
-        <Canvas size={size} draw={(renderer) => draw(renderer, boxes)} />
+        <Canvas size={size} draw={(renderer) => paint(renderer, boxes, hover?.at ?? null)} />
       </div>
       {hover && (
         <Tooltip
@@ -91,15 +70,48 @@ export function FlameGraph({ frame, title }: { frame: Frame; title: string }) {
           lines={boxLines(hover.at, nodes[0]!.bytes)}
         />
       )}
-      {focus !== 0 && (
-        <p class="ms-hidden" role="status">
-          {pathTo(nodes, focus)
-            .map((index) => nodes[index]!.name)
-            .join(", ")}
-        </p>
-      )}
+      {focus !== 0 && <FocusPath nodes={nodes} focus={focus} />}
     </div>
   );
+}
+
+function moveFocus(
+  event: KeyboardEvent,
+  nodes: readonly FlameNode[],
+  focus: number,
+  setFocus: (index: number) => void,
+): void {
+  const isBack = event.key === "Backspace" || event.key === "ArrowLeft";
+  if (!isBack && event.key !== "ArrowRight") return;
+  const next = isBack ? nodes[focus]?.parent : nodes.find((node) => node.parent === focus)?.index;
+  if (next !== undefined && next !== null) setFocus(next);
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+/** Says where the zoom is, for screen readers. */
+function FocusPath({ nodes, focus }: { nodes: readonly FlameNode[]; focus: number }) {
+  const names = pathTo(nodes, focus).map((index) => nodes[index]!.name);
+  return (
+    <p class="ms-hidden" role="status">
+      {names.join(", ")}
+    </p>
+  );
+}
+
+type Paint = (renderer: Renderer, boxes: readonly FlameBox[], hovered: FlameBox | null) => void;
+
+/** Draws boxes in the colours of their groups, and the outline of the hovered one. */
+function useFlamePaint(frame: Frame, title: string): Paint {
+  const theme = useApp().theme.value;
+  const groups = readGroups(frame);
+  const fills = groupFills({ groups }, theme, "category");
+  return (renderer, boxes, hovered) => {
+    for (const box of boxes) drawBox(renderer, box, theme, fills[indexOfGroup(groups, box.node.group)], title);
+    if (!hovered) return;
+    const [y, width] = [hovered.row * rowHeight + 1, Math.max(1, hovered.width - 2)];
+    renderer.outline(hovered.x + 1, y, width, rowHeight - 2, { stroke: theme.ink, width: 1.5 });
+  };
 }
 
 function indexOfGroup(groups: readonly Group[], id: number): number {

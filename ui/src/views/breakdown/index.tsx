@@ -1,4 +1,5 @@
 /** Breakdown: who holds memory at the peak, at the cursor, or was allocated or survived in a range. Flame graph and table. */
+
 import { useEffect, useState } from "preact/hooks";
 import { categoryFill, categoryLabel } from "../../base/palette.ts";
 import { plural } from "../../base/text.ts";
@@ -8,8 +9,10 @@ import { groupFills } from "../../gfx/draw_stack.ts";
 import { readGroups } from "../../gfx/stack_model.ts";
 import type { AppState } from "../../state/app_state.ts";
 import { useApp, useFrame, useJson } from "../../state/context.ts";
+import { bytesColumn, mainBytesColumn } from "../../widgets/columns.tsx";
 import { CopyButton } from "../../widgets/copy_button.tsx";
 import { type Column, DataTable, ShareBar, tableText } from "../../widgets/data_table.tsx";
+import { GroupNames } from "../../widgets/group_names.tsx";
 import { ErrorNotice, LoadingNotice, Notice } from "../../widgets/notice.tsx";
 import { Segmented } from "../../widgets/segmented.tsx";
 import { Swatch } from "../../widgets/swatch.tsx";
@@ -76,13 +79,7 @@ function Breakdown() {
         <Controls hasStacks={hasStacks} selection={selection} />
       </div>
       <div class="ms-subbar ms-breakdown__legend">
-        <div class="ms-legend">
-          {groups.map((group, index) => (
-            <span key={group.key} class="ms-legend__item ms-legend__item--mark">
-              <Swatch fill={fills[index]!} /> {group.label}
-            </span>
-          ))}
-        </div>
+        <GroupNames groups={groups} fills={fills} />
         <span class="ms-subbar__hint">width = bytes · click zooms, backspace returns</span>
       </div>
       {flame.error ? (
@@ -140,7 +137,8 @@ function Controls({ hasStacks, selection }: { hasStacks: boolean; selection: Sel
   );
 }
 
-function HolderTable({ selection }: { selection: Selection }) {
+/** The text of the filter, kept in the address once the typing rests. */
+function useFilter(): [text: string, search: string, setText: (text: string) => void] {
   const app = useApp();
   const search = app.option("breakdown.search", "");
   const [text, setText] = useState(search);
@@ -148,13 +146,14 @@ function HolderTable({ selection }: { selection: Selection }) {
     const timer = setTimeout(() => app.setOption("breakdown.search", text), filterWaitMs);
     return () => clearTimeout(timer);
   }, [text]);
-  const { value, error } = useJson<Holders>("holders", {
-    ...selection.parameters,
-    by: selection.by,
-    search,
-    limit: rowLimit,
-    offset: 0,
-  });
+  return [text, search, setText];
+}
+
+function HolderTable({ selection }: { selection: Selection }) {
+  const app = useApp();
+  const [text, search, setText] = useFilter();
+  const question = { ...selection.parameters, by: selection.by, search, limit: rowLimit, offset: 0 };
+  const { value, error } = useJson<Holders>("holders", question);
   if (error) return <ErrorNotice error={error} />;
   if (!value) return <LoadingNotice what="Adding up the holders." />;
   const columns = holderColumns(app, value);
@@ -181,33 +180,46 @@ function HolderTable({ selection }: { selection: Selection }) {
       {value.rows.length === 0 ? (
         <Notice title={search ? "No row matches the filter." : "Nothing was live here."} />
       ) : (
-        <DataTable
-          caption={`Holders, ${selection.title}`}
-          columns={columns}
-          rows={value.rows}
-          rowKey={(row) => row.key}
-          initialSort="bytes"
-          maxHeight="none"
-          {...(selection.by === "stack"
-            ? {
-                selected: (row: Holder) => row.example !== null && row.example === app.pinnedRow.value,
-                onSelect: (row: Holder) => {
-                  app.pinnedRow.value = row.example;
-                },
-              }
-            : {})}
-          total={
-            <tr>
-              <td colSpan={columns.length - 4}>total</td>
-              <td class="ms-table__number">{formatCount(value.total_block_count)}</td>
-              <td />
-              <td class="ms-table__number">{formatBytes(value.total_bytes)}</td>
-              <td>{formatExactBytes(value.total_bytes)}</td>
-            </tr>
-          }
-        />
+        <HolderRows selection={selection} holders={value} columns={columns} />
       )}
     </section>
+  );
+}
+
+interface HolderRowsProps {
+  selection: Selection;
+  holders: Holders;
+  columns: readonly Column<Holder>[];
+}
+
+/** Rows by stack can be pinned: their largest block stands for them. */
+function HolderRows({ selection, holders, columns }: HolderRowsProps) {
+  const app = useApp();
+  const pinning = {
+    selected: (row: Holder) => row.example !== null && row.example === app.pinnedRow.value,
+    onSelect: (row: Holder) => {
+      app.pinnedRow.value = row.example;
+    },
+  };
+  return (
+    <DataTable
+      caption={`Holders, ${selection.title}`}
+      columns={columns}
+      rows={holders.rows}
+      rowKey={(row) => row.key}
+      initialSort="bytes"
+      maxHeight="none"
+      {...(selection.by === "stack" ? pinning : {})}
+      total={
+        <tr>
+          <td colSpan={columns.length - 4}>total</td>
+          <td class="ms-table__number">{formatCount(holders.total_block_count)}</td>
+          <td />
+          <td class="ms-table__number">{formatBytes(holders.total_bytes)}</td>
+          <td>{formatExactBytes(holders.total_bytes)}</td>
+        </tr>
+      }
+    />
   );
 }
 
@@ -255,23 +267,8 @@ function holderColumns(app: AppState, holders: Holders): Column<Holder>[] {
       tip: (row) =>
         `${formatCount(row.block_count)} ${plural(row.block_count, "block")}, mean ${formatBytes(row.bytes / Math.max(1, row.block_count))}`,
     },
-    {
-      id: "largest_bytes",
-      title: "largest",
-      width: "88px",
-      number: true,
-      value: (row) => row.largest_bytes,
-      cell: (row) => formatBytes(row.largest_bytes),
-    },
-    {
-      id: "bytes",
-      title: "bytes",
-      width: "88px",
-      number: true,
-      value: (row) => row.bytes,
-      cell: (row) => <strong>{formatBytes(row.bytes)}</strong>,
-      tip: (row) => formatExactBytes(row.bytes),
-    },
+    bytesColumn("largest_bytes", "largest", (row) => row.largest_bytes, "88px"),
+    mainBytesColumn("bytes", "bytes", (row) => row.bytes, "88px"),
     {
       id: "share",
       title: "share",

@@ -1,9 +1,11 @@
 /** Compare: two heaps of this session on one scale, and what grew or shrank between their peaks. */
+
 import { categoryLabel } from "../../base/palette.ts";
 import { pathTail } from "../../base/text.ts";
 import { formatByteChange, formatBytes, formatCount, formatExactBytes } from "../../base/units.ts";
 import type { Compare, CompareRow, Heap, Session } from "../../data/types.ts";
 import { useApp, useJson } from "../../state/context.ts";
+import { bytesColumn } from "../../widgets/columns.tsx";
 import { CopyButton } from "../../widgets/copy_button.tsx";
 import { type Column, DataTable, tableText } from "../../widgets/data_table.tsx";
 import { ErrorNotice, LoadingNotice } from "../../widgets/notice.tsx";
@@ -70,24 +72,32 @@ function CompareView() {
         ) : !value ? (
           <LoadingNotice what="Comparing the peaks." />
         ) : (
-          <DataTable
-            caption="What changed between the peaks"
-            columns={columns}
-            rows={rows}
-            rowKey={(row) => rows.indexOf(row)}
-            total={
-              <tr>
-                <td colSpan={3}>total</td>
-                <td class="ms-table__number">{formatBytes(rows.reduce((sum, row) => sum + row.before_bytes, 0))}</td>
-                <td class="ms-table__number">{formatBytes(rows.reduce((sum, row) => sum + row.after_bytes, 0))}</td>
-                <td class="ms-table__number">{formatByteChange(value.heaps[0]?.peak_live_delta_bytes)}</td>
-                <td />
-              </tr>
-            }
-          />
+          <ChangeTable compare={value} columns={columns} />
         )}
       </div>
     </>
+  );
+}
+
+function ChangeTable({ compare, columns }: { compare: Compare; columns: readonly Column<CompareRow>[] }) {
+  const rows = compare.heaps[0]?.rows ?? [];
+  const sum = (value: (row: CompareRow) => number) => rows.reduce((total, row) => total + value(row), 0);
+  return (
+    <DataTable
+      caption="What changed between the peaks"
+      columns={columns}
+      rows={rows}
+      rowKey={(row) => rows.indexOf(row)}
+      total={
+        <tr>
+          <td colSpan={3}>total</td>
+          <td class="ms-table__number">{formatBytes(sum((row) => row.before_bytes))}</td>
+          <td class="ms-table__number">{formatBytes(sum((row) => row.after_bytes))}</td>
+          <td class="ms-table__number">{formatByteChange(compare.heaps[0]?.peak_live_delta_bytes)}</td>
+          <td />
+        </tr>
+      }
+    />
   );
 }
 
@@ -141,22 +151,8 @@ function compareColumns(grew: string, shrank: string, rows: readonly CompareRow[
       tip,
     },
     { id: "category", title: "category", width: "120px", value: (row) => categoryLabel(row.category) },
-    {
-      id: "before_bytes",
-      title: "before",
-      width: "90px",
-      number: true,
-      value: (row) => row.before_bytes,
-      cell: (row) => formatBytes(row.before_bytes),
-    },
-    {
-      id: "after_bytes",
-      title: "after",
-      width: "90px",
-      number: true,
-      value: (row) => row.after_bytes,
-      cell: (row) => formatBytes(row.after_bytes),
-    },
+    bytesColumn("before_bytes", "before", (row) => row.before_bytes),
+    bytesColumn("after_bytes", "after", (row) => row.after_bytes),
     {
       id: "delta_bytes",
       title: "change",

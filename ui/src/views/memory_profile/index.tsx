@@ -1,8 +1,11 @@
 /** XLA memory profile: stack, heap and free of one allocator over time, what was live at the peak, and the program runs. */
+
 import { useEffect, useState } from "preact/hooks";
 import { formatBytes, formatCount, formatDuration, formatExactBytes, formatShare } from "../../base/units.ts";
 import type { Span, Spans, SummaryHeap, SummaryHolder } from "../../data/types.ts";
+import type { AppState } from "../../state/app_state.ts";
 import { useApp, useJson } from "../../state/context.ts";
+import { bytesColumn, countColumn, mainBytesColumn } from "../../widgets/columns.tsx";
 import { CopyButton } from "../../widgets/copy_button.tsx";
 import { type Column, DataTable, tableText } from "../../widgets/data_table.tsx";
 import { LoadingNotice } from "../../widgets/notice.tsx";
@@ -108,31 +111,9 @@ const peakColumns: Column<SummaryHolder>[] = [
     value: (row) => row.region_type ?? null,
     cell: (row) => row.region_type ?? "–",
   },
-  {
-    id: "bytes",
-    title: "allocated",
-    width: "90px",
-    number: true,
-    value: (row) => row.bytes,
-    cell: (row) => <strong>{formatBytes(row.bytes)}</strong>,
-    tip: (row) => formatExactBytes(row.bytes),
-  },
-  {
-    id: "requested_bytes",
-    title: "requested",
-    width: "90px",
-    number: true,
-    value: (row) => row.requested_bytes ?? null,
-    cell: (row) => formatBytes(row.requested_bytes),
-  },
-  {
-    id: "block_count",
-    title: "occurrences",
-    width: "90px",
-    number: true,
-    value: (row) => row.block_count,
-    cell: (row) => formatCount(row.block_count),
-  },
+  mainBytesColumn("bytes", "allocated", (row) => row.bytes),
+  bytesColumn("requested_bytes", "requested", (row) => row.requested_bytes ?? null),
+  countColumn("block_count", "occurrences", (row) => row.block_count),
   {
     id: "data_type",
     title: "type",
@@ -193,6 +174,42 @@ function PeakTable({ summary }: { summary: SummaryHeap }) {
   );
 }
 
+const runColumns: Column<Span>[] = [
+  {
+    id: "name",
+    title: "program",
+    value: (row) => row.name,
+    cell: (row) => <span class="ms-mono">{row.name}</span>,
+    tip: (row) => row.name,
+  },
+  { id: "run_id", title: "run", width: "100px", value: (row) => row.run_id, cell: (row) => row.run_id ?? "–" },
+  { id: "device", title: "device", width: "160px", value: (row) => row.device, cell: (row) => row.device ?? "–" },
+  {
+    id: "begin_offset_ns",
+    title: "start",
+    width: "110px",
+    number: true,
+    value: (row) => row.begin_offset_ns,
+    cell: (row) => formatDuration(row.begin_offset_ns),
+  },
+  {
+    id: "duration_ns",
+    title: "duration",
+    width: "110px",
+    number: true,
+    value: (row) => row.duration_ns,
+    cell: (row) => <strong>{formatDuration(row.duration_ns)}</strong>,
+  },
+];
+
+function zoomTo(app: AppState, run: Span): void {
+  app.setCursor(run.begin_seq);
+  if (app.axis.peek() === "time" && run.begin_offset_ns !== null) {
+    const duration = run.duration_ns ?? 0;
+    app.setWindow({ begin: run.begin_offset_ns - duration * 0.2, end: run.begin_offset_ns + duration * 1.2 });
+  } else app.showRange({ begin: run.begin_seq, end: run.end_seq });
+}
+
 function ProgramRuns() {
   const app = useApp();
   const heap = app.heap.value;
@@ -204,40 +221,6 @@ function ProgramRuns() {
   const rows = runs.filter((run) =>
     `${run.name} ${run.device ?? ""} ${run.run_id ?? ""}`.toLowerCase().includes(wanted),
   );
-  const zoom = (run: Span) => {
-    app.setCursor(run.begin_seq);
-    if (app.axis.peek() === "time" && run.begin_offset_ns !== null) {
-      const duration = run.duration_ns ?? 0;
-      app.setWindow({ begin: run.begin_offset_ns - duration * 0.2, end: run.begin_offset_ns + duration * 1.2 });
-    } else app.showRange({ begin: run.begin_seq, end: run.end_seq });
-  };
-  const columns: Column<Span>[] = [
-    {
-      id: "name",
-      title: "program",
-      value: (row) => row.name,
-      cell: (row) => <span class="ms-mono">{row.name}</span>,
-      tip: (row) => row.name,
-    },
-    { id: "run_id", title: "run", width: "100px", value: (row) => row.run_id, cell: (row) => row.run_id ?? "–" },
-    { id: "device", title: "device", width: "160px", value: (row) => row.device, cell: (row) => row.device ?? "–" },
-    {
-      id: "begin_offset_ns",
-      title: "start",
-      width: "110px",
-      number: true,
-      value: (row) => row.begin_offset_ns,
-      cell: (row) => formatDuration(row.begin_offset_ns),
-    },
-    {
-      id: "duration_ns",
-      title: "duration",
-      width: "110px",
-      number: true,
-      value: (row) => row.duration_ns,
-      cell: (row) => <strong>{formatDuration(row.duration_ns)}</strong>,
-    },
-  ];
   return (
     <section class="ms-profile__table">
       <div class="ms-profile__tools">
@@ -253,15 +236,15 @@ function ProgramRuns() {
         <span class="ms-quiet">
           {formatCount(rows.length)} of {formatCount(value?.total ?? runs.length)} runs; a row zooms to it
         </span>
-        <CopyButton plain label="Copy as TSV" text={() => tableText(columns, rows)} />
+        <CopyButton plain label="Copy as TSV" text={() => tableText(runColumns, rows)} />
       </div>
       <DataTable
         caption="Program runs"
-        columns={columns}
+        columns={runColumns}
         rows={rows}
         rowKey={(row) => `${row.run_id} ${row.begin_seq} ${row.begin_offset_ns} ${row.name}`}
         maxHeight="260px"
-        onSelect={zoom}
+        onSelect={(run) => zoomTo(app, run)}
       />
     </section>
   );

@@ -1,8 +1,10 @@
 /** Who holds the peak: the largest stacks of a run, or the rows of an XLA profile; the rest in one row, so that all add up. */
+
 import { categoryFill, categoryLabel } from "../../base/palette.ts";
 import { formatBytes, formatCount, formatExactBytes, formatShare } from "../../base/units.ts";
 import type { Holders } from "../../data/types.ts";
 import { useApp, useJson } from "../../state/context.ts";
+import { countColumn, mainBytesColumn } from "../../widgets/columns.tsx";
 import { type Column, DataTable, ShareBar } from "../../widgets/data_table.tsx";
 import { ErrorNotice, LoadingNotice } from "../../widgets/notice.tsx";
 import { Swatch } from "../../widgets/swatch.tsx";
@@ -101,23 +103,8 @@ function holderColumns(theme: "light" | "dark", rows: readonly HolderRow[], tota
       width: "108px",
       value: (row) => (row.isRest ? "" : categoryLabel(row.category)),
     },
-    {
-      id: "block_count",
-      title: "blocks",
-      width: "60px",
-      number: true,
-      value: (row) => row.blockCount,
-      cell: (row) => formatCount(row.blockCount),
-    },
-    {
-      id: "bytes",
-      title: "bytes",
-      width: "80px",
-      number: true,
-      value: (row) => row.bytes,
-      cell: (row) => <strong>{formatBytes(row.bytes)}</strong>,
-      tip: (row) => formatExactBytes(row.bytes),
-    },
+    countColumn("block_count", "blocks", (row) => row.blockCount, "60px"),
+    mainBytesColumn("bytes", "bytes", (row) => row.bytes, "80px"),
     {
       id: "share",
       title: "share of the peak",

@@ -1,3 +1,4 @@
+/** Overview: the first thing seen. What this is, who holds the peak, what to do, what is missing. */
 import { formatByteChange, formatBytes } from "../../base/units.ts";
 import type { Cursor, ExplainHeap, Holders, Missing } from "../../data/types.ts";
 import { useApp, useJson } from "../../state/context.ts";
@@ -40,25 +41,7 @@ function Overview() {
       </header>
       <div class="ms-overview__columns">
         <div class="ms-overview__left">
-          <section class="ms-overview__plot">
-            <div class="ms-panel__head">
-              <h2>Over time</h2>
-              <button
-                type="button"
-                class="ms-link"
-                onClick={() => {
-                  app.view.value = isProfile ? "memory_profile" : "timeline";
-                }}
-              >
-                {isProfile ? "Open memory profile" : "Open timeline"}
-              </button>
-            </div>
-            {isProfile ? (
-              <ProfilePlot withFree={false} />
-            ) : (
-              <TimelinePlot label={sentence} showLabels={false} showGauge={false} />
-            )}
-          </section>
+          <OverTime sentence={sentence} isProfile={isProfile} />
           {isProfile ? <ProfileHolders /> : <StackHolders />}
         </div>
         <div class="ms-overview__right">
@@ -74,6 +57,31 @@ function Overview() {
         </div>
       </div>
     </div>
+  );
+}
+
+function OverTime({ sentence, isProfile }: { sentence: string; isProfile: boolean }) {
+  const app = useApp();
+  return (
+    <section class="ms-overview__plot">
+      <div class="ms-panel__head">
+        <h2>Over time</h2>
+        <button
+          type="button"
+          class="ms-link"
+          onClick={() => {
+            app.view.value = isProfile ? "memory_profile" : "timeline";
+          }}
+        >
+          {isProfile ? "Open memory profile" : "Open timeline"}
+        </button>
+      </div>
+      {isProfile ? (
+        <ProfilePlot withFree={false} />
+      ) : (
+        <TimelinePlot label={sentence} showLabels={false} showGauge={false} />
+      )}
+    </section>
   );
 }
 

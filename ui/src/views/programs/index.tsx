@@ -1,9 +1,11 @@
 /** Static programs: what the compiler planned. Bytes against program order, buffers by address, and every buffer in a table. */
+
 import { useMemo, useState } from "preact/hooks";
 import { categoryFill, categoryLabel } from "../../base/palette.ts";
 import { formatBytes, formatCount, formatExactBytes } from "../../base/units.ts";
 import type { AppState } from "../../state/app_state.ts";
 import { useApp, useFrame } from "../../state/context.ts";
+import { bytesColumn, mainBytesColumn } from "../../widgets/columns.tsx";
 import { CopyButton } from "../../widgets/copy_button.tsx";
 import { type Column, DataTable, tableText } from "../../widgets/data_table.tsx";
 import { useExport } from "../../widgets/export_scene.ts";
@@ -194,23 +196,10 @@ function bufferColumns(app: AppState, pointCount: number): Column<BufferRow>[] {
       cell: (row) => <span class="ms-mono">{row.shape}</span>,
       tip: (row) => row.shape,
     },
-    {
-      id: "size_bytes",
-      title: "bytes",
-      width: "90px",
-      number: true,
-      value: (row) => row.sizeBytes,
-      cell: (row) => <strong>{formatBytes(row.sizeBytes)}</strong>,
-      tip: (row) => formatExactBytes(row.sizeBytes),
-    },
-    {
-      id: "padding_bytes",
-      title: "padding",
-      width: "90px",
-      number: true,
-      value: (row) => (row.unpaddedBytes === null ? null : row.sizeBytes - row.unpaddedBytes),
-      cell: (row) => formatBytes(row.unpaddedBytes === null ? null : row.sizeBytes - row.unpaddedBytes),
-    },
+    mainBytesColumn("size_bytes", "bytes", (row) => row.sizeBytes),
+    bytesColumn("padding_bytes", "padding", (row) =>
+      row.unpaddedBytes === null ? null : row.sizeBytes - row.unpaddedBytes,
+    ),
     {
       id: "begin_point",
       title: "live",

@@ -1,9 +1,11 @@
 /** Sources: the files of this session, their heaps, the allocator's settings, and the theme of the page. */
+
 import { useState } from "preact/hooks";
-import { formatBytes, formatCount, formatDuration } from "../../base/units.ts";
+import { formatDuration } from "../../base/units.ts";
 import type { Heap, Session, Source } from "../../data/types.ts";
 import { useApp } from "../../state/context.ts";
 import { resolveTheme, storeChoice, storedChoice } from "../../state/theme.ts";
+import { bytesColumn, countColumn, mainBytesColumn } from "../../widgets/columns.tsx";
 import { type Column, DataTable } from "../../widgets/data_table.tsx";
 import { Segmented } from "../../widgets/segmented.tsx";
 import type { View } from "../view.ts";
@@ -17,60 +19,18 @@ const sourceColumns: Column<Source>[] = [
     tip: (row) => row.file,
   },
   { id: "title", title: "format", width: "220px", value: (row) => row.title },
-  {
-    id: "size_bytes",
-    title: "size",
-    width: "110px",
-    number: true,
-    value: (row) => row.size_bytes,
-    cell: (row) => formatBytes(row.size_bytes),
-  },
+  bytesColumn("size_bytes", "size", (row) => row.size_bytes, "110px"),
   { id: "truncated", title: "complete", width: "110px", value: (row) => (row.truncated ? "△ ends early" : "yes") },
 ];
 
 const heapColumns: Column<Heap>[] = [
   { id: "id", title: "heap", width: "160px", value: (row) => row.id, cell: (row) => <strong>{row.id}</strong> },
   { id: "allocator", title: "allocator", value: (row) => row.allocator },
-  {
-    id: "capacity_bytes",
-    title: "capacity",
-    width: "110px",
-    number: true,
-    value: (row) => row.capacity_bytes,
-    cell: (row) => formatBytes(row.capacity_bytes),
-  },
-  {
-    id: "peak_live_bytes",
-    title: "live peak",
-    width: "110px",
-    number: true,
-    value: (row) => row.peak_live_bytes,
-    cell: (row) => <strong>{formatBytes(row.peak_live_bytes)}</strong>,
-  },
-  {
-    id: "peak_reserved_bytes",
-    title: "reserved peak",
-    width: "110px",
-    number: true,
-    value: (row) => row.peak_reserved_bytes,
-    cell: (row) => formatBytes(row.peak_reserved_bytes),
-  },
-  {
-    id: "event_count",
-    title: "events",
-    width: "110px",
-    number: true,
-    value: (row) => row.event_count,
-    cell: (row) => formatCount(row.event_count),
-  },
-  {
-    id: "allocation_count",
-    title: "allocations",
-    width: "110px",
-    number: true,
-    value: (row) => row.allocation_count,
-    cell: (row) => formatCount(row.allocation_count),
-  },
+  bytesColumn("capacity_bytes", "capacity", (row) => row.capacity_bytes, "110px"),
+  mainBytesColumn("peak_live_bytes", "live peak", (row) => row.peak_live_bytes, "110px"),
+  bytesColumn("peak_reserved_bytes", "reserved peak", (row) => row.peak_reserved_bytes, "110px"),
+  countColumn("event_count", "events", (row) => row.event_count, "110px"),
+  countColumn("allocation_count", "allocations", (row) => row.allocation_count, "110px"),
   {
     id: "duration_ns",
     title: "duration",

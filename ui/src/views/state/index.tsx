@@ -7,11 +7,11 @@ import { groupFills } from "../../gfx/draw_stack.ts";
 import { readGroups } from "../../gfx/stack_model.ts";
 import { useApp, useFrame } from "../../state/context.ts";
 import { useExport } from "../../widgets/export_scene.ts";
+import { GroupNames } from "../../widgets/group_names.tsx";
 import { ErrorNotice, LoadingNotice, Notice } from "../../widgets/notice.tsx";
 import { usePlotGestures } from "../../widgets/pan_zoom.ts";
 import { Canvas, useSize } from "../../widgets/picture.tsx";
 import { Segmented } from "../../widgets/segmented.tsx";
-import { Swatch } from "../../widgets/swatch.tsx";
 import { Tooltip } from "../../widgets/tooltip.tsx";
 import { needPart, type View } from "../view.ts";
 import { drawState, pickState, type StateHit, type StateScene, stateHeight } from "./draw_state.ts";
@@ -38,42 +38,7 @@ function StateView() {
   };
   return (
     <>
-      <div class="ms-viewbar">
-        <h1>State at event {formatCount(seq)}</h1>
-        <Segmented
-          label="Rows"
-          value={order}
-          onChange={(value) => app.setOption("state.rows", value, "size")}
-          choices={[
-            { value: "size", label: "by size" },
-            { value: "address", label: "by address" },
-            { value: "age", label: "by age" },
-          ]}
-        />
-        <Segmented
-          label="Colour"
-          value={app.grouping.value}
-          onChange={(grouping) => app.setGrouping(grouping)}
-          choices={[
-            { value: "category", label: "category" },
-            {
-              value: "stack",
-              label: "stack",
-              unmet: app.heap.value.has.includes("stacks") ? undefined : "This file has no stacks.",
-            },
-            { value: "size", label: "size" },
-          ]}
-        />
-        <span class="ms-state__move">
-          <button type="button" class="ms-button" aria-label="One event back" onClick={() => app.setCursor(seq - 1)}>
-            ←
-          </button>
-          <button type="button" class="ms-button" aria-label="One event on" onClick={() => app.setCursor(seq + 1)}>
-            →
-          </button>
-          <span class="ms-quiet">one event</span>
-        </span>
-      </div>
+      <StateBar order={order} />
       {error && <ErrorNotice error={error} />}
       {!value && !error && <LoadingNotice what="Rebuilding the segments at this event." />}
       <div class="ms-state" style={value ? {} : { display: "none" }}>
@@ -82,6 +47,49 @@ function StateView() {
         {attributes && value && <StateFacts attributes={attributes} frame={value} />}
       </div>
     </>
+  );
+}
+
+function StateBar({ order }: { order: RowOrder }) {
+  const app = useApp();
+  const seq = app.cursorSeq.value;
+  return (
+    <div class="ms-viewbar">
+      <h1>State at event {formatCount(seq)}</h1>
+      <Segmented
+        label="Rows"
+        value={order}
+        onChange={(value) => app.setOption("state.rows", value, "size")}
+        choices={[
+          { value: "size", label: "by size" },
+          { value: "address", label: "by address" },
+          { value: "age", label: "by age" },
+        ]}
+      />
+      <Segmented
+        label="Colour"
+        value={app.grouping.value}
+        onChange={(grouping) => app.setGrouping(grouping)}
+        choices={[
+          { value: "category", label: "category" },
+          {
+            value: "stack",
+            label: "stack",
+            unmet: app.heap.value.has.includes("stacks") ? undefined : "This file has no stacks.",
+          },
+          { value: "size", label: "size" },
+        ]}
+      />
+      <span class="ms-state__move">
+        <button type="button" class="ms-button" aria-label="One event back" onClick={() => app.setCursor(seq - 1)}>
+          ←
+        </button>
+        <button type="button" class="ms-button" aria-label="One event on" onClick={() => app.setCursor(seq + 1)}>
+          →
+        </button>
+        <span class="ms-quiet">one event</span>
+      </span>
+    </div>
   );
 }
 
@@ -95,17 +103,12 @@ function StateHead({ attributes }: { attributes: StateAttributes }) {
   return (
     <div class="ms-state__head">
       <h2>{idleSentence(attributes)}</h2>
-      <div class="ms-legend">
-        {attributes.groups.map((group, index) => (
-          <span key={group.key} class="ms-legend__item ms-legend__item--mark">
-            <Swatch fill={fills[index]!} /> {group.label}
-          </span>
-        ))}
+      <GroupNames groups={attributes.groups} fills={fills}>
         <span class="ms-legend__item ms-legend__item--mark">
           <span class="ms-legend__hatch" aria-hidden="true" /> idle
         </span>
         <span class="ms-quiet">one outlined box = one segment; width = bytes, a packing, not addresses</span>
-      </div>
+      </GroupNames>
     </div>
   );
 }

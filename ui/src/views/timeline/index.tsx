@@ -17,10 +17,6 @@ import { MarkTable } from "./mark_table.tsx";
 function Timeline() {
   const app = useApp();
   const [scene, setScene] = useState<TimelineScene | null>(null);
-  const heap = app.heap.value;
-  const hasTime = app.hasTime(heap);
-  const hasStacks = heap.has.includes("stacks");
-  const needsStacks = new Set<Grouping>(["stack", "module", "file", "function"]);
   const keep = (next: TimelineScene) => {
     if (scene?.stack === next.stack && scene.curve === next.curve && scene.theme === next.theme) return;
     setScene(next);
@@ -28,50 +24,7 @@ function Timeline() {
   };
   return (
     <>
-      <div class="ms-viewbar">
-        <h1>Timeline</h1>
-        <Segmented
-          label="Colour"
-          value={app.grouping.value}
-          onChange={(grouping) => app.setGrouping(grouping)}
-          choices={groupings.map((value) => ({
-            value,
-            label: value,
-            unmet: needsStacks.has(value) && !hasStacks ? "This file has no stacks." : undefined,
-          }))}
-        />
-        <Segmented
-          label="Bands"
-          value={app.order.value}
-          onChange={(order) => {
-            app.order.value = order;
-          }}
-          choices={[
-            { value: "grouped", label: "grouped" },
-            { value: "allocation", label: "by order" },
-          ]}
-        />
-        <Segmented
-          label="Axis"
-          value={app.axis.value}
-          onChange={(axis) => app.setAxis(axis)}
-          choices={[
-            { value: "seq", label: "events" },
-            { value: "time", label: "time", unmet: hasTime ? undefined : noTimeReason(app.session.value.simulated) },
-          ]}
-        />
-        <Segmented
-          label="Labels"
-          value={app.showLabels.value ? "on" : "off"}
-          onChange={(value) => {
-            app.showLabels.value = value === "on";
-          }}
-          choices={[
-            { value: "on", label: "on" },
-            { value: "off", label: "off" },
-          ]}
-        />
-      </div>
+      <TimelineBar />
       <div class="ms-subbar">
         {scene?.stack && (
           <Legend
@@ -86,6 +39,61 @@ function Timeline() {
       <MeasuredRange />
       <MarkTable />
     </>
+  );
+}
+
+const needsStacks = new Set<Grouping>(["stack", "module", "file", "function"]);
+
+function TimelineBar() {
+  const app = useApp();
+  const heap = app.heap.value;
+  const hasTime = app.hasTime(heap);
+  const hasStacks = heap.has.includes("stacks");
+  return (
+    <div class="ms-viewbar">
+      <h1>Timeline</h1>
+      <Segmented
+        label="Colour"
+        value={app.grouping.value}
+        onChange={(grouping) => app.setGrouping(grouping)}
+        choices={groupings.map((value) => ({
+          value,
+          label: value,
+          unmet: needsStacks.has(value) && !hasStacks ? "This file has no stacks." : undefined,
+        }))}
+      />
+      <Segmented
+        label="Bands"
+        value={app.order.value}
+        onChange={(order) => {
+          app.order.value = order;
+        }}
+        choices={[
+          { value: "grouped", label: "grouped" },
+          { value: "allocation", label: "by order" },
+        ]}
+      />
+      <Segmented
+        label="Axis"
+        value={app.axis.value}
+        onChange={(axis) => app.setAxis(axis)}
+        choices={[
+          { value: "seq", label: "events" },
+          { value: "time", label: "time", unmet: hasTime ? undefined : noTimeReason(app.session.value.simulated) },
+        ]}
+      />
+      <Segmented
+        label="Labels"
+        value={app.showLabels.value ? "on" : "off"}
+        onChange={(value) => {
+          app.showLabels.value = value === "on";
+        }}
+        choices={[
+          { value: "on", label: "on" },
+          { value: "off", label: "off" },
+        ]}
+      />
+    </div>
   );
 }
 

@@ -1,45 +1,19 @@
 /** The marks of the run as a list: the same content as the labels of the picture, for the keyboard and for screen readers. */
+
 import { markTitle } from "../../base/marks.ts";
-import { formatBytes, formatCount } from "../../base/units.ts";
+import { formatCount } from "../../base/units.ts";
 import type { Mark } from "../../data/types.ts";
 import { anchorSeq } from "../../gfx/mark_labels.ts";
 import { useApp } from "../../state/context.ts";
+import { bytesColumn, countColumn } from "../../widgets/columns.tsx";
 import { type Column, DataTable } from "../../widgets/data_table.tsx";
 
 const columns: Column<Mark>[] = [
   { id: "kind", title: "mark", width: "190px", value: (mark) => markTitle(mark.kind) },
-  {
-    id: "step",
-    title: "step",
-    width: "60px",
-    number: true,
-    value: (mark) => mark.step,
-    cell: (mark) => formatCount(mark.step),
-  },
-  {
-    id: "begin_seq",
-    title: "from",
-    width: "90px",
-    number: true,
-    value: (mark) => mark.begin_seq,
-    cell: (mark) => formatCount(mark.begin_seq),
-  },
-  {
-    id: "end_seq",
-    title: "to",
-    width: "90px",
-    number: true,
-    value: (mark) => mark.end_seq,
-    cell: (mark) => formatCount(mark.end_seq),
-  },
-  {
-    id: "bytes",
-    title: "bytes",
-    width: "100px",
-    number: true,
-    value: (mark) => mark.bytes,
-    cell: (mark) => formatBytes(mark.bytes),
-  },
+  countColumn("step", "step", (mark) => mark.step, "60px"),
+  countColumn("begin_seq", "from", (mark) => mark.begin_seq),
+  countColumn("end_seq", "to", (mark) => mark.end_seq),
+  bytesColumn("bytes", "bytes", (mark) => mark.bytes, "100px"),
   { id: "text", title: "what it is", value: (mark) => mark.text, tip: (mark) => `${mark.text} ${mark.reading}` },
 ];
 

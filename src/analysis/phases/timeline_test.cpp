@@ -1,0 +1,61 @@
+#include "analysis/phases/timeline.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "analysis/test_program.h"
+
+namespace memstrata {
+namespace {
+
+std::vector<Phase> PhasesOfStep(const Timeline& timeline, uint32_t step) {
+  std::vector<Phase> phases;
+  for (const PhaseSpan& span : timeline.phases) {
+    if (span.step == step) phases.push_back(span.phase);
+  }
+  return phases;
+}
+
+TEST(Timeline, FindsThePhasesOfATrainingStep) {
+  const Store store = MakeTraining(3);
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  EXPECT_EQ(timeline.basis, PhaseBasis::kStack);
+  ASSERT_EQ(timeline.steps.size(), 3U);
+  EXPECT_EQ(timeline.phases.front().phase, Phase::kLoad);
+  const std::vector<Phase> expected = {Phase::kInput,    Phase::kForward,   Phase::kLoss,
+                                       Phase::kBackward, Phase::kOptimizer, Phase::kZeroGrad};
+  for (uint32_t step = 0; step < 3; ++step) EXPECT_EQ(PhasesOfStep(timeline, step), expected) << "step " << step;
+}
+
+TEST(Timeline, PhasesTileTheEvents) {
+  const Store store = MakeTraining(2);
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  uint32_t next = 0;
+  for (const PhaseSpan& span : timeline.phases) {
+    EXPECT_EQ(span.begin_seq, next);
+    EXPECT_LT(span.begin_seq, span.end_seq);
+    next = span.end_seq;
+  }
+  EXPECT_EQ(next, store.heaps[0].events.size());
+}
+
+TEST(Timeline, StepsBeginWhereTheLoopStartsOver) {
+  const Store store = MakeTraining(3);
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  ASSERT_EQ(timeline.steps.size(), 3U);
+  for (const StepSpan& step : timeline.steps) EXPECT_EQ(timeline.phase_of_event[step.begin_seq], Phase::kInput);
+}
+
+TEST(Timeline, ARecordingWithoutAPatternHasNoSteps) {
+  TestProgram program;
+  program.Free(program.Alloc(4096, {}), {});
+  program.Alloc(8192, {});
+  const Store store = program.Finish();
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  EXPECT_TRUE(timeline.steps.empty());
+  EXPECT_FALSE(timeline.Has(Phase::kForward));
+}
+
+}  // namespace
+}  // namespace memstrata

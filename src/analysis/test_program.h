@@ -1,0 +1,152 @@
+#pragma once
+// A program written event by event, for tests of analyses: no file, no reader.
+//
+//   TestProgram program;
+//   const auto block = program.Alloc(512, {"<module>@train.py:10", "forward@model.py:3"});  // outermost first
+//   program.Free(block, {});
+//   const Store store = program.Finish();
+
+#include <charconv>
+#include <initializer_list>
+#include <string_view>
+#include <vector>
+
+#include "model/store/store.h"
+
+namespace memstrata {
+
+class TestProgram {
+ public:
+  using Frames = std::initializer_list<std::string_view>;
+
+  uint32_t Alloc(uint64_t size_bytes, Frames outermost_first) {
+    const auto row = static_cast<uint32_t>(store_.allocations.size());
+    const StackId stack = Intern(outermost_first);
+    AllocationTable& table = store_.allocations;
+    table.addr.PushBack(kFirstAddress + uint64_t{row} * 0x1000000);
+    table.size_bytes.PushBack(size_bytes);
+    table.block_bytes.PushBack((size_bytes + 511) / 512 * 512);
+    table.alloc_seq.PushBack(static_cast<uint32_t>(store_.events.size()));
+    table.free_requested_seq.PushBack(kNone);
+    table.free_seq.PushBack(kNone);
+    table.stack.PushBack(stack);
+    table.free_stack.PushBack({0});
+    table.stream.PushBack(0);
+    table.pool.PushBack(kNone);
+    table.flags.PushBack(0);
+    Event(EventKind::kAlloc, row, stack);
+    return row;
+  }
+
+  void Free(uint32_t row, Frames outermost_first) {
+    const StackId stack = Intern(outermost_first);
+    AllocationTable& table = store_.allocations;
+    table.free_stack[row] = stack;
+    table.free_requested_seq[row] = static_cast<uint32_t>(store_.events.size());
+    Event(EventKind::kFreeRequested, row, stack);
+    table.free_seq[row] = static_cast<uint32_t>(store_.events.size());
+    Event(EventKind::kFreeCompleted, row, stack);
+  }
+
+  Store Finish() {
+    Heap heap;
+    heap.id = "cuda:0";
+    heap.events = {0, static_cast<uint32_t>(store_.events.size())};
+    heap.allocations = {0, static_cast<uint32_t>(store_.allocations.size())};
+    store_.heaps.push_back(heap);
+    store_.streams.push_back(0);
+    return std::move(store_);
+  }
+
+ private:
+  static constexpr uint64_t kFirstAddress = 0x7f0000000000;
+
+  void Event(EventKind kind, uint32_t row, StackId stack) {
+    EventTable& events = store_.events;
+    events.kind.PushBack(kind);
+    events.addr.PushBack(store_.allocations.addr[row]);
+    events.size_bytes.PushBack(store_.allocations.size_bytes[row]);
+    events.stream.PushBack(0);
+    events.stack.PushBack(stack);
+    events.allocation.PushBack(row);
+  }
+
+  // "function@file:line"
+  FrameId InternFrame(std::string_view text) {
+    const size_t at = text.find('@');
+    const size_t colon = text.rfind(':');
+    uint32_t line = 0;
+    std::from_chars(text.data() + colon + 1, text.data() + text.size(), line);
+    return store_.stacks.InternFrame(store_.strings.Intern(text.substr(0, at)),
+                                     store_.strings.Intern(text.substr(at + 1, colon - at - 1)), line,
+                                     FrameKind::kPython);
+  }
+
+  StackId Intern(Frames outermost_first) {
+    std::vector<FrameId> innermost_first;
+    for (auto frame = std::rbegin(outermost_first); frame != std::rend(outermost_first); ++frame) {
+      innermost_first.push_back(InternFrame(*frame));
+    }
+    return store_.stacks.InternStack(innermost_first);
+  }
+
+  Store store_;
+};
+
+/// `step_count` steps of a model with four parameters and Adam: forward, loss, backward, optimizer, zero_grad. With
+/// `leak_bytes`, each step keeps a block of that size.
+inline Store MakeTraining(uint32_t step_count, uint64_t leak_bytes = 0) {
+  constexpr uint64_t kParameterBytes = 1 << 20;
+  constexpr int kParameterCount = 4;
+  TestProgram program;
+  for (int i = 0; i < kParameterCount; ++i) {
+    program.Alloc(kParameterBytes,
+                  {"<module>@train.py:90", "train@train.py:10", "_apply@torch/nn/modules/module.py:900"});
+  }
+  uint32_t old_input = kNone;
+  for (uint32_t step = 0; step < step_count; ++step) {
+    const uint32_t input = program.Alloc(4096, {"<module>@train.py:90", "train@train.py:20", "batch@train.py:5"});
+    if (old_input != kNone) program.Free(old_input, {"<module>@train.py:90", "train@train.py:20"});
+    old_input = input;
+    std::vector<uint32_t> activations;
+    for (int i = 0; i < 4; ++i) {
+      activations.push_back(
+          program.Alloc(2 << 20, {"<module>@train.py:90", "train@train.py:21",
+                                  "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"}));
+    }
+    activations.push_back(program.Alloc(
+        8 << 20, {"<module>@train.py:90", "train@train.py:22", "cross_entropy@torch/nn/functional.py:3000"}));
+    program.Free(
+        program.Alloc(4, {"<module>@train.py:90", "train@train.py:23", "backward@torch/autograd/__init__.py:340",
+                          "_make_grads@torch/autograd/__init__.py:220"}),
+        {});
+    program.Free(program.Alloc(8 << 20, {}), {});
+    std::vector<uint32_t> gradients;
+    for (int i = 0; i < kParameterCount; ++i) {
+      gradients.push_back(program.Alloc(kParameterBytes, {}));
+      program.Free(activations.back(), {});
+      activations.pop_back();
+    }
+    program.Free(activations.back(), {});
+    for (int i = 0; i < 2 * kParameterCount && step == 0; ++i) {
+      program.Alloc(kParameterBytes, {"<module>@train.py:90", "train@train.py:24",
+                                      "wrapper@torch/optim/optimizer.py:480", "_init_group@torch/optim/adam.py:170"});
+    }
+    std::vector<uint32_t> temporaries;
+    for (int i = 0; i < kParameterCount; ++i) {
+      temporaries.push_back(program.Alloc(
+          kParameterBytes, {"<module>@train.py:90", "train@train.py:24", "wrapper@torch/optim/optimizer.py:480",
+                            "_multi_tensor_adam@torch/optim/adam.py:700"}));
+    }
+    for (const uint32_t block : temporaries) {
+      program.Free(block, {"<module>@train.py:90", "train@train.py:24", "wrapper@torch/optim/optimizer.py:480"});
+    }
+    for (const uint32_t block : gradients) {
+      program.Free(block, {"<module>@train.py:90", "train@train.py:25", "zero_grad@torch/optim/optimizer.py:900"});
+    }
+    if (leak_bytes > 0) program.Alloc(leak_bytes, {"<module>@train.py:90", "train@train.py:26", "remember@train.py:7"});
+  }
+  return program.Finish();
+}
+
+}  // namespace memstrata
