@@ -142,7 +142,6 @@ std::string ShortFunctionName(std::string_view function) {
     if ((c == '>' || c == ')') && depth > 0) --depth;
   }
   if (flat.empty()) flat = function;
-  flat.erase(0, flat.find_first_not_of(": "));  // of an anonymous namespace
   for (const std::string_view prefix :
        {"torch::autograd::generated::", "torch::autograd::", "at::native::", "at::_ops::", "at::", "c10::"}) {
     const size_t at = flat.find(prefix);
@@ -151,6 +150,7 @@ std::string ShortFunctionName(std::string_view function) {
       break;
     }
   }
+  flat.erase(0, flat.find_first_not_of(": "));  // of anonymous namespaces
   constexpr size_t kLongest = 60;
   if (flat.size() > kLongest) flat = flat.substr(0, kLongest - 1) + "…";
   return flat;

@@ -38,6 +38,7 @@ TEST(UsefulFrame, ShortNames) {
   EXPECT_EQ(ShortFunctionName("forward"), "forward");
   EXPECT_EQ(ShortFunctionName("at::native::add_<float>(at::Tensor, long)"), "add_");
   EXPECT_EQ(ShortFunctionName("(anonymous namespace)::wrapper(int)"), "wrapper");
+  EXPECT_EQ(ShortFunctionName("at::(anonymous namespace)::(anonymous namespace)::wrapper_CUDA(int)"), "wrapper_CUDA");
   EXPECT_EQ(ShortFunctionName("<module>"), "<module>");
   EXPECT_EQ(ShortPath("/home/user/pkg/model.py"), "pkg/model.py");
   EXPECT_EQ(ShortPath("model.py"), "model.py");

@@ -14,6 +14,9 @@ namespace {
 constexpr uint8_t kDonated = 1;
 constexpr uint8_t kMayLiveOut = 2;
 
+// Point p of the curve is the state before event p of the trace: what an event does shows from the next point on.
+uint32_t PointAfter(uint32_t event) { return event + 1; }
+
 std::string_view KindOf(const ProgramAllocation& allocation) {
   if (allocation.is_entry_parameter) return "parameter";
   if (allocation.is_constant) return "constant";
@@ -49,7 +52,8 @@ void WriteAttributes(JsonWriter& json, const Program& program, const ProgramSpac
              simulation.has_trace
                  ? std::optional<uint64_t>(space.peak_bytes - std::min(space.peak_bytes, PaddingAtPeak(program, space)))
                  : std::nullopt);
-  json.Field("peak_point", simulation.has_trace ? std::optional<uint32_t>(simulation.peak_position) : std::nullopt);
+  json.Field("peak_point",
+             simulation.has_trace ? std::optional<uint32_t>(PointAfter(simulation.peak_position)) : std::nullopt);
   json.Field("point_count", uint64_t{std::max<size_t>(1, simulation.heap_bytes.size())});
   json.Field("argument_bytes", space.argument_bytes);
   json.Field("temporary_at_peak_bytes",
@@ -145,8 +149,8 @@ void WriteBuffers(FrameWriter& frame, const Store& store, const Program& program
       columns.Add(store, program, allocation, assignment);
       const BufferSpan* span = span_of[assignment.buffer];
       const bool whole_run = allocation.is_indefinite() || span == nullptr;
-      columns.begin_point.push_back(whole_run ? 0 : span->begin);
-      columns.end_point.push_back(whole_run ? point_count : std::min(point_count, span->end + 1));
+      columns.begin_point.push_back(whole_run ? 0 : PointAfter(span->begin));
+      columns.end_point.push_back(whole_run ? point_count : std::min(point_count, PointAfter(span->end)));
       columns.at_peak.push_back(allocation.is_indefinite() || at_peak[assignment.buffer] ? 1 : 0);
     }
   }
