@@ -126,6 +126,25 @@ Status DescribeProfile(const Store& store, const Heap& heap, const Profile& xpro
   return {};
 }
 
+// Phases and categories of every allocation cost as much as reading the file does: a summary of a large capture answers
+// from the call stacks, unless it is asked for categories.
+CategoryBasis BasisFor(const Heap& heap, HolderKey key) {
+  constexpr uint32_t kEventsWorthAnalysing = 1'000'000;
+  return key == HolderKey::kCategory || heap.events.size() <= kEventsWorthAnalysing ? CategoryBasis::kAnalysis
+                                                                                   : CategoryBasis::kStack;
+}
+
+std::vector<Category> CategoriesFor(const Store& store, const Heap& heap, CategoryBasis basis) {
+  if (basis == CategoryBasis::kAnalysis) return Categorize(store, heap, FindTimeline(store, heap));
+  const std::vector<Category> by_stack = CategoriesByStack(store);
+  std::vector<Category> categories;
+  categories.reserve(heap.allocations.size());
+  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
+    categories.push_back(by_stack[store.allocations.stack[row].value]);
+  }
+  return categories;
+}
+
 Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const SummaryOptions& options,
                                   const Profile* xprof) {
   HeapSummary summary;
@@ -144,7 +163,8 @@ Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const Su
   }
   MEMSTRATA_ASSIGN_OR_RETURN(summary.holders_at, ParseMoment(options.at, store, heap, peak));
   summary.holders_bytes = live.At(summary.holders_at);
-  summary.holders = FindHolders(store, heap, Categorize(store, heap, FindTimeline(store, heap)), summary.holders_at,
+  summary.category_basis = BasisFor(heap, options.by);
+  summary.holders = FindHolders(store, heap, CategoriesFor(store, heap, summary.category_basis), summary.holders_at,
                                 options.by, options.top_count);
   FindOutOfMemory(store, heap, live, summary);
   DescribeEnd(store, heap, live, summary);

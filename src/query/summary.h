@@ -39,6 +39,13 @@ struct OutOfMemoryEvent {
   uint64_t live_bytes = 0;  // when it happened
 };
 
+/// What the categories of holders follow from.
+enum class CategoryBasis : uint8_t {
+  kAnalysis,  // stacks, phases, lifetimes and sizes, as `explain` has them
+  kStack,     // the call stack alone: large captures, unless categories are asked for
+};
+inline constexpr std::string_view kCategoryBasisNames[] = {"analysis", "stack"};
+
 struct HeapSummary {
   const Heap* heap = nullptr;
   uint64_t event_count = 0;
@@ -62,6 +69,7 @@ struct HeapSummary {
   std::optional<IdleBytes> idle;
   Moment holders_at;           // the peak unless asked otherwise
   uint64_t holders_bytes = 0;  // live at that moment = Σ holders
+  CategoryBasis category_basis = CategoryBasis::kAnalysis;
   std::vector<Holder> holders;
   std::vector<OutOfMemoryEvent> out_of_memory;
   std::optional<ProfileSummary> profile;  // of a heap of an XPlane profile; its holders replace `holders`

@@ -126,6 +126,7 @@ void WriteHeap(JsonWriter& json, const Store& store, const HeapSummary& summary)
              summary.holders_at.seq() == kNone ? std::nullopt : std::optional<uint32_t>(summary.holders_at.seq()));
   json.Field("live_bytes", summary.holders_bytes);
   json.EndObject();
+  json.Field("category_basis", kCategoryBasisNames[static_cast<size_t>(summary.category_basis)]);
   json.Key("holders");
   json.StartArray();
   if (summary.profile) WriteProfileHolders(json, *summary.profile, summary.holders_bytes);
