@@ -12,6 +12,7 @@ import { decodeState } from "../state/url.ts";
 import { Loading } from "./loading.tsx";
 import { Shell } from "./shell.tsx";
 import "../widgets/style.css";
+import "../widgets/finding_list.css";
 import "./style.css";
 import { applyTheme, onSystemChange, resolveTheme, storedChoice } from "../state/theme.ts";
 
