@@ -1,7 +1,7 @@
 #pragma once
 // The tables of a session: struct of arrays, row number = id, rows of one heap contiguous. Sizes are bytes and times
 // nanoseconds since the Unix epoch unless a column says otherwise. What each column means to a user of `convert` stands
-// in model/store/schema.cpp, which must list every column here.
+// in query/tables/, one description per table.
 //
 // Cost: 41 bytes an event, 59 bytes an allocation; 10 M events with 3.3 M lifetimes ≈ 0.6 GB.
 
