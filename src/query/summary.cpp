@@ -131,7 +131,7 @@ Status DescribeProfile(const Store& store, const Heap& heap, const Profile& xpro
 CategoryBasis BasisFor(const Heap& heap, HolderKey key) {
   constexpr uint32_t kEventsWorthAnalysing = 1'000'000;
   return key == HolderKey::kCategory || heap.events.size() <= kEventsWorthAnalysing ? CategoryBasis::kAnalysis
-                                                                                   : CategoryBasis::kStack;
+                                                                                    : CategoryBasis::kStack;
 }
 
 std::vector<Category> CategoriesFor(const Store& store, const Heap& heap, CategoryBasis basis) {
