@@ -76,13 +76,12 @@ constexpr std::string_view kFrameworkPaths[] = {
     "/threading.py",   "/functools.py",
 };
 
-// torch::autograd::generated::MmBackward0::apply and the like.
+}  // namespace
+
 bool IsAutogradNode(const Store& store, FrameId frame) {
   const std::string_view function = store.String(store.stacks.frames().function[frame.value]);
   return function.find("Backward") != std::string_view::npos && function.find("::apply") != std::string_view::npos;
 }
-
-}  // namespace
 
 bool IsPythonFrame(const Store& store, FrameId frame) {
   const FrameKind kind = store.stacks.frames().kind[frame.value];

@@ -11,6 +11,8 @@ namespace memstrata {
 /// Frames that are the same in every stack: interpreter, dispatcher, bindings, unwinder, allocator internals.
 bool IsPlumbing(const Store& store, FrameId frame);
 bool IsPythonFrame(const Store& store, FrameId frame);
+/// torch::autograd::generated::MmBackward0::apply and the like.
+bool IsAutogradNode(const Store& store, FrameId frame);
 /// Frames of the framework's own Python code (torch/…, jax/…), which call user code and are called by it.
 bool IsFrameworkCode(const Store& store, FrameId frame);
 

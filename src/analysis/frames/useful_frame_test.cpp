@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/frames/useful_frames.h"
+
 namespace memstrata {
 namespace {
 
@@ -31,6 +33,8 @@ TEST(UsefulFrame, BackwardIsNamedByItsNode) {
       Add(store, "execute_native_thread_routine", "thread48.o"),
   };
   EXPECT_EQ(UsefulFrameIndex(store, frames), 2u);
+  const StackId stack = store.stacks.InternStack(frames);
+  EXPECT_EQ(UsefulFrames(store).Of(stack), frames[2]);  // the table for all stacks chooses the same
   EXPECT_EQ(ShortFunctionName(store.String(store.stacks.frames().function[frames[2].value])), "MmBackward0::apply");
 }
 

@@ -21,6 +21,7 @@ class UsefulFrames {
   struct Candidates {
     FrameId own_python;
     FrameId python;
+    FrameId autograd_node;
     FrameId not_plumbing;
     FrameId innermost;
   };
