@@ -53,9 +53,11 @@ inline tl::unexpected<Error> Fail(ErrorCode code, std::string message, std::opti
   } while (false)
 
 /// MEMSTRATA_ASSIGN_OR_RETURN(auto x, F()): x = value of F(), or return its error.
+// NOLINTBEGIN(bugprone-macro-parentheses): the arguments are names and a declaration, which take no parentheses.
 #define MEMSTRATA_ASSIGN_OR_RETURN(declaration, expression) \
   MEMSTRATA_ASSIGN_OR_RETURN_INNER(MEMSTRATA_CONCAT(result_, __LINE__), declaration, expression)
 #define MEMSTRATA_ASSIGN_OR_RETURN_INNER(name, declaration, expression) \
   auto name = (expression);                                             \
   if (!name) return tl::unexpected(std::move(name).error());            \
   declaration = *std::move(name)
+// NOLINTEND(bugprone-macro-parentheses)

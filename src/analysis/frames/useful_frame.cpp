@@ -65,6 +65,27 @@ constexpr std::string_view kPlumbingFiles[] = {
     "Objects/",
     "Python/",
 };
+// Python functions that only call on: they stand between every module and its forward(), every optimizer and its
+// step().
+struct PythonPlumbing {
+  std::string_view function;
+  std::string_view file_end;
+};
+constexpr PythonPlumbing kPythonPlumbing[] = {
+    {"_call_impl", "torch/nn/modules/module.py"},
+    {"_wrapped_call_impl", "torch/nn/modules/module.py"},
+    {"wrapper", "torch/optim/optimizer.py"},
+    {"_use_grad", "torch/optim/optimizer.py"},
+    {"_use_grad_for_differentiable", "torch/optim/optimizer.py"},
+    {"decorate_context", "torch/utils/_contextlib.py"},
+};
+
+bool IsPythonPlumbing(std::string_view function, std::string_view file) {
+  return std::any_of(std::begin(kPythonPlumbing), std::end(kPythonPlumbing), [&](const PythonPlumbing& known) {
+    return function == known.function && file.ends_with(known.file_end);
+  });
+}
+
 // Python code of the frameworks by its place in an installation.
 constexpr std::string_view kFrameworkPaths[] = {
     "/torch/",         "/jax/",         "/jaxlib/",
@@ -92,7 +113,8 @@ bool IsPlumbing(const Store& store, FrameId frame) {
   const FrameTable& frames = store.stacks.frames();
   const std::string_view function = store.String(frames.function[frame.value]);
   const std::string_view file = store.String(frames.file[frame.value]);
-  if (IsPythonFrame(store, frame)) return file.starts_with("<frozen ") || file == "<string>";
+  if (IsPythonFrame(store, frame))
+    return file.starts_with("<frozen ") || file == "<string>" || IsPythonPlumbing(function, file);
   if (function == "_start" || (function.empty() && file.empty()) || function == "??") return true;
   return ContainsAny(function, kPlumbingFunctions) || ContainsAny(file, kPlumbingFiles);
 }
@@ -129,6 +151,19 @@ size_t UsefulFrameIndex(const Store& store, const std::vector<FrameId>& frames) 
     if (candidate != none) return candidate;
   }
   return 0;
+}
+
+std::string OperatorName(const Store& store, const std::vector<FrameId>& frames, size_t useful) {
+  if (!IsPythonFrame(store, frames[useful]) || IsFrameworkCode(store, frames[useful])) return "";
+  const FrameTable& table = store.stacks.frames();
+  for (size_t i = 0; i < useful; ++i) {
+    if (!IsPythonFrame(store, frames[i]) || IsPlumbing(store, frames[i])) continue;
+    const std::string_view function = store.String(table.function[frames[i].value]);
+    if (function != "forward") return std::string(function);
+    const std::string_view file = ShortPath(store.String(table.file[frames[i].value]), 1);
+    return std::string(file.substr(0, file.rfind('.')));
+  }
+  return "";
 }
 
 std::string ShortFunctionName(std::string_view function) {

@@ -24,6 +24,11 @@ std::vector<FrameId> FramesOf(const Store& store, StackId stack);
 /// empty.
 size_t UsefulFrameIndex(const Store& store, const std::vector<FrameId>& frames);
 
+/// The framework's Python function that the user's frame `frames[useful]` called into and that allocated: "silu",
+/// "cross_entropy"; a module's forward() goes by its file ("linear"). Empty when there is none: the user's own line
+/// did.
+std::string OperatorName(const Store& store, const std::vector<FrameId>& frames, size_t useful);
+
 /// A native function name as people say it: without template arguments, parameters and common namespaces.
 std::string ShortFunctionName(std::string_view function);
 /// The last `component_count` parts of a path.

@@ -38,6 +38,30 @@ TEST(UsefulFrame, BackwardIsNamedByItsNode) {
   EXPECT_EQ(ShortFunctionName(store.String(store.stacks.frames().function[frames[2].value])), "MmBackward0::apply");
 }
 
+TEST(UsefulFrame, CallersOfEveryModuleArePlumbing) {
+  Store store;
+  const FrameId call =
+      Add(store, "_call_impl", "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py", 1786);
+  const FrameId own = Add(store, "_call_impl", "/home/user/module.py", 3);
+  EXPECT_TRUE(IsPlumbing(store, call));
+  EXPECT_FALSE(IsPlumbing(store, own));
+}
+
+TEST(UsefulFrame, OperatorIsTheFrameworkFunctionThatTheUserCalled) {
+  Store store;
+  const std::vector<FrameId> frames = {
+      Add(store, "at::native::silu", "Activation.cpp"),
+      Add(store, "silu", "/venv/site-packages/torch/nn/functional.py"),
+      Add(store, "_call_impl", "/venv/site-packages/torch/nn/modules/module.py"),
+      Add(store, "forward", "/home/user/model.py"),
+  };
+  EXPECT_EQ(OperatorName(store, frames, 3), "silu");
+  EXPECT_EQ(OperatorName(store, {frames[0], frames[3]}, 1), "");  // the user's own line allocated
+  EXPECT_EQ(OperatorName(store, {frames[0], frames[1]}, 1), "");  // no user frame to be in
+  const FrameId linear = Add(store, "forward", "/venv/site-packages/torch/nn/modules/linear.py");
+  EXPECT_EQ(OperatorName(store, {frames[0], linear, frames[2], frames[3]}, 3), "linear");
+}
+
 TEST(UsefulFrame, ShortNames) {
   EXPECT_EQ(ShortFunctionName("forward"), "forward");
   EXPECT_EQ(ShortFunctionName("at::native::add_<float>(at::Tensor, long)"), "add_");

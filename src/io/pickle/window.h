@@ -31,7 +31,7 @@ class Window {
   const std::optional<Error>& error() const { return error_; }
 
  private:
-  static constexpr size_t kWindowBytes = 256 * 1024;  // stays in the second-level cache
+  static constexpr size_t kWindowBytes = size_t{256} * 1024;  // stays in the second-level cache
 
   const uint8_t* Begin() const { return reinterpret_cast<const uint8_t*>(buffer_.data()); }
   bool Refill(uint64_t count);

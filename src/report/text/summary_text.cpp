@@ -10,6 +10,7 @@
 #include "report/text/curve_chart.h"
 #include "report/text/profile_text.h"
 #include "report/text/program_text.h"
+#include "report/text/stack_text.h"
 
 namespace memstrata {
 namespace {
@@ -115,34 +116,14 @@ class SummaryText {
                    WrapLines("Lower bound: " + heap.lower_bound_reason, width_ - kLabelWidth - 2, kLabelWidth + 2)));
   }
 
-  std::string DescribeFrame(FrameId frame) const {
-    const FrameTable& frames = store_.stacks.frames();
-    const std::string_view file = store_.String(frames.file[frame.value]);
-    const std::string function = ShortFunctionName(store_.String(frames.function[frame.value]));
-    const bool has_line = frames.line[frame.value] > 0 && frames.kind[frame.value] != FrameKind::kNative;
-    if (file.empty() || frames.kind[frame.value] == FrameKind::kNative) return function;
-    return has_line ? fmt::format("{}  {}:{}", function, ShortPath(file), frames.line[frame.value])
-                    : fmt::format("{}  {}", function, ShortPath(file));
-  }
-
-  std::string DescribeHolder(const HeapSummary& heap, const Holder& holder) const {
+  std::string DescribeHolder(const HeapSummary& heap, const Holder& holder, size_t width) const {
     if (holder.is_other) return style_.Dim("everything else");
-    if (!holder.name.empty()) return holder.name;
-    if (holder.is_preexisting) return style_.Dim("allocated before recording began, no stack");
-    if (holder.stack.value == 0) {
-      return style_.Dim(heap.heap->capabilities.has_stacks ? "no Python stack: autograd's own thread, most often"
-                                                           : "no stack recorded");
-    }
-    const std::vector<FrameId> frames = FramesOf(store_, holder.stack);
-    const size_t useful = UsefulFrameIndex(store_, frames);
-    std::string text = DescribeFrame(frames[useful]);
-    // One caller of the user's own code besides tells which use of a shared function it is.
-    for (size_t i = useful + 1; i < frames.size(); ++i) {
-      if (!IsPythonFrame(store_, frames[i]) || IsFrameworkCode(store_, frames[i])) continue;
-      text += " ← " + DescribeFrame(frames[i]);
-      break;
-    }
-    return text;
+    if (!holder.name.empty()) return Shorten(holder.name, width);
+    if (holder.is_preexisting) return style_.Dim(Shorten("allocated before recording began, no stack", width));
+    if (holder.stack.value != 0) return DescribeStack(store_, holder.stack, width);
+    return style_.Dim(Shorten(
+        heap.heap->capabilities.has_stacks ? "no Python stack: autograd's own thread, most often" : "no stack recorded",
+        width));
   }
 
   void WriteHolders(const HeapSummary& heap) {
@@ -159,12 +140,11 @@ class SummaryText {
       const bool show_category =
           holder.category != Category::kUnknown && !holder.is_other && answer_.options.by != HolderKey::kCategory;
       const std::string category =
-          show_category ? std::string(kCategoryNames[static_cast<size_t>(holder.category)]) : "";
+          show_category ? fmt::format("  [{}]", kCategoryNames[static_cast<size_t>(holder.category)]) : "";
       const std::string head = fmt::format("  {}  {}  {}  ", PadLeft(FormatBytes(holder.bytes), 9),
                                            PadLeft(FormatPercent(share), 7), blocks);
-      std::string description = DescribeHolder(heap, holder);
-      if (!style_.use_color) description = Shorten(description, width_ > 60 ? width_ - 36 : 40);
-      out_ += head + description + (category.empty() ? "" : style_.Dim("  [" + category + "]")) + "\n";
+      const size_t description_width = width_ - DisplayWidth(head) - DisplayWidth(category);
+      out_ += head + DescribeHolder(heap, holder, description_width) + style_.Dim(category) + "\n";
       if (options_.full_stacks) WriteFullStack(holder);
     }
   }
