@@ -109,6 +109,7 @@ inline Store MakeTraining(uint32_t step_count, uint64_t leak_bytes = 0) {
     if (old_input != kNone) program.Free(old_input, {"<module>@train.py:90", "train@train.py:20"});
     old_input = input;
     std::vector<uint32_t> activations;
+    activations.reserve(5);
     for (int i = 0; i < 4; ++i) {
       activations.push_back(
           program.Alloc(2 << 20, {"<module>@train.py:90", "train@train.py:21",
@@ -133,6 +134,7 @@ inline Store MakeTraining(uint32_t step_count, uint64_t leak_bytes = 0) {
                                       "wrapper@torch/optim/optimizer.py:480", "_init_group@torch/optim/adam.py:170"});
     }
     std::vector<uint32_t> temporaries;
+    temporaries.reserve(kParameterCount);
     for (int i = 0; i < kParameterCount; ++i) {
       temporaries.push_back(program.Alloc(
           kParameterBytes, {"<module>@train.py:90", "train@train.py:24", "wrapper@torch/optim/optimizer.py:480",

@@ -8,7 +8,7 @@ namespace memstrata {
 namespace {
 
 constexpr int kGzipWindowBits = 15 + 16;  // zlib's way to say: with a gzip header
-constexpr size_t kPieceBytes = 64 * 1024;
+constexpr size_t kPieceBytes = size_t{64} * 1024;
 
 // zlib takes pointers to bytes it does not write through as non-const, and counts in 32 bits.
 void SetInput(z_stream& stream, std::string_view& rest) {

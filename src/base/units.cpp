@@ -56,7 +56,7 @@ std::string FormatDuration(int64_t duration_ns) {
   if (value < 1e9) return ThreeDigits(value / 1e6) + " ms";
   if (value < 120e9) return ThreeDigits(value / 1e9) + " s";
   const int64_t seconds = duration_ns / 1'000'000'000;
-  if (seconds < 2 * 3600) return fmt::format("{} min {} s", seconds / 60, seconds % 60);
+  if (seconds < int64_t{2} * 3600) return fmt::format("{} min {} s", seconds / 60, seconds % 60);
   return fmt::format("{} h {} min", seconds / 3600, seconds / 60 % 60);
 }
 

@@ -16,8 +16,6 @@
 #include "serve/http_server.h"
 #include "serve/router.h"
 
-extern char** environ;
-
 namespace memstrata::cli {
 namespace {
 

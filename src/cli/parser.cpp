@@ -30,12 +30,11 @@ std::string Footer(const Subcommand& verb) {
 void AddFlag(CLI::App& app, const FlagSpec& flag, Arguments& arguments) {
   const std::string names =
       flag.short_name.empty() ? std::string(flag.name) : fmt::format("{},{}", flag.short_name, flag.name);
-  CLI::Option* option = nullptr;
   if (flag.value_name.empty()) {
-    option = app.add_flag_callback(
+    app.add_flag_callback(
         names, [&arguments, name = flag.name] { arguments.Add(name, ""); }, std::string(flag.help));
   } else {
-    option = app.add_option_function<std::vector<std::string>>(
+    CLI::Option* const option = app.add_option_function<std::vector<std::string>>(
         names,
         [&arguments, name = flag.name](const std::vector<std::string>& values) {
           for (const std::string& value : values) arguments.Add(name, value);

@@ -22,12 +22,16 @@ Status Report(const Arguments& arguments, Console& console) {
   const std::optional<std::string> path = arguments.Get("--output");
   if (!path) return Fail(ErrorCode::kInvalidArgument, "Name the file to write: -o out.html.");
   MEMSTRATA_ASSIGN_OR_RETURN(const WriterInfo* writer, WriterFor(*path));
+  const ReportOptions options{.full = arguments.Has("--full")};
+  if (options.full && !writer->has_full)
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("--full is for .html: {} is complete as it is.", writer->suffix));
   const auto progress = [&console](std::string_view text) { console.Progress(text); };
   MEMSTRATA_ASSIGN_OR_RETURN(const std::shared_ptr<SessionIndex> session,
                              LoadSession(arguments.positionals, arguments, progress));
   console.ClearProgress();
   MEMSTRATA_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file, OutputFile::Create(*path));
-  MEMSTRATA_TRY(writer->write(*session, *file));
+  MEMSTRATA_TRY(writer->write(*session, options, *file));
   return file->Commit();
 }
 
@@ -37,7 +41,9 @@ int RunReport(const Arguments& arguments, Console& console) {
 }
 
 constexpr FlagSpec kFlags[] = {
-    {"--output", "-o", "FILE", "Write to this file; its ending says what: .html, .svg, .json"},
+    {"--output", "-o", "FILE", "Write to this file; its ending says what: .html, .svg, .json, .md, .csv"},
+    {"--redact", "", "", "Without folders, host names and metadata of the user's program"},
+    {"--full", "", "", "With .html: close-ups of the whole run, up to 250 MB"},
     kFormatFlag,
     kQuietFlag,
 };
@@ -45,7 +51,8 @@ constexpr std::string_view kExamples[] = {
     "memstrata report snapshot.pickle -o out.html",
     "memstrata report before.pickle after.pickle -o both.html",
     "memstrata report snapshot.pickle -o timeline.svg",
-    "memstrata report snapshot.pickle -o summary.json",
+    "memstrata report snapshot.pickle -o summary.md",
+    "memstrata report snapshot.pickle --redact -o to_share.html",
 };
 
 }  // namespace

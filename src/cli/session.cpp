@@ -1,5 +1,6 @@
 #include "cli/session.h"
 
+#include "query/redact.h"
 #include "readers/reader.h"
 #include "report/json/explain_json.h"
 #include "report/json/summary_json.h"
@@ -31,6 +32,7 @@ Result<std::shared_ptr<SessionIndex>> LoadSession(const std::vector<std::string>
   options.context.limits = DefaultReadLimits();
   options.context.progress = progress;
   MEMSTRATA_ASSIGN_OR_RETURN(Store store, OpenSession(files, options));
+  if (arguments.Has("--redact")) Redact(store);
   return std::make_shared<SessionIndex>(std::move(store), MEMSTRATA_VERSION,
                                         std::vector<Document>{{"summary", SummaryText}, {"explain", ExplainText}});
 }

@@ -9,7 +9,7 @@
 
 namespace memstrata::cli {
 
-/// Takes --format from the arguments. `progress` may be empty.
+/// Takes --format and --redact from the arguments. `progress` may be empty.
 Result<std::shared_ptr<SessionIndex>> LoadSession(const std::vector<std::string>& files, const Arguments& arguments,
                                                   const std::function<void(std::string_view)>& progress);
 

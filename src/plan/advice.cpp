@@ -103,6 +103,7 @@ std::vector<std::string> SuggestChanges(const PlanRequest& request) {
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<std::string> texts;
+  texts.reserve(found.size());
   for (auto& [saved, text] : found) texts.push_back(std::move(text));
   return texts;
 }

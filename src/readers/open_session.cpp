@@ -52,7 +52,10 @@ Status ReadInto(StoreBuilder& builder, Input& input, const OpenOptions& options)
     MEMSTRATA_ASSIGN_OR_RETURN(const std::string_view head, input.bytes->Peek(kProbeBytes));
     MEMSTRATA_ASSIGN_OR_RETURN(reader, Recognise({head, input.file}));
   }
-  builder.AddSource({.file = input.file, .format = std::string(reader->id), .size_bytes = input.file_size_bytes});
+  builder.AddSource({.file = input.file,
+                     .format = std::string(reader->id),
+                     .title = std::string(reader->title),
+                     .size_bytes = input.file_size_bytes});
   if (input.other_member_count > 0) {
     builder.diagnostics().Note(Severity::kInfo, "other_zip_members",
                                "The zip archive has further members, which are not read.", kUnknownBytes,

@@ -6,9 +6,15 @@
 
 namespace memstrata {
 
+struct ReportOptions {
+  /// Whatever the size: close-ups of the whole run. Only where `WriterInfo::has_full`.
+  bool full = false;
+};
+
 struct WriterInfo {
   std::string_view suffix;  // ".html"
-  Status (*write)(SessionIndex& session, ByteSink& sink);
+  bool has_full;            // leaves something out unless asked for all
+  Status (*write)(SessionIndex& session, const ReportOptions& options, ByteSink& sink);
 };
 
 /// The one list.

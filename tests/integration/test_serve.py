@@ -191,6 +191,32 @@ def test_picking_finds_the_run_that_is_drawn(server: Server) -> None:
         assert details["size_bytes"] == runs["y1_bytes"][i] - runs["y0_bytes"][i]
 
 
+def test_comparison_adds_up_to_the_peaks(program: Program, snapshot_file: Path, tmp_path: Path) -> None:
+    run = TrainingRun([Batch(3, 128)], shape=SMALL_MODEL)
+    run.run()
+    other = tmp_path / "other.pickle"
+    other.write_bytes(pickle_writer.ENCODINGS["protocol4"](snapshot_schema.snapshot("2.7", [run.device])))
+    server = Server(program, snapshot_file, other)
+    assert server.wait_until_read()["state"] == "ready"
+    before, after = (heap["peak_live_bytes"] for heap in server.ask("session")["heaps"])
+    assert before != after
+    row_counts = []
+    for by in ("stack", "function", "category"):
+        (heap,) = server.ask(f"compare?before=0&after=1&by={by}")["heaps"]
+        assert sum(row["before_bytes"] for row in heap["rows"]) == before == heap["before_peak_bytes"]
+        assert sum(row["after_bytes"] for row in heap["rows"]) == after == heap["after_peak_bytes"]
+        assert heap["peak_live_delta_bytes"] == after - before
+        assert all(row["delta_bytes"] == row["after_bytes"] - row["before_bytes"] for row in heap["rows"])
+        changes = [abs(row["delta_bytes"]) for row in heap["rows"]]
+        assert changes == sorted(changes, reverse=True)
+        row_counts.append(len(changes))
+    assert row_counts[0] >= row_counts[1] and row_counts[2] <= 12
+    for question in ("compare?before=0&after=9&by=stack", "compare?before=0&by=stack", "compare?before=0&after=1&by=x"):
+        response, _ = server.request(f"{server.url.path}api/v1/{question}")
+        assert response.status in (400, 404)
+    assert server.stop() == 0
+
+
 @pytest.mark.parametrize(
     ("path", "headers", "status"),
     [

@@ -50,4 +50,16 @@ describe.skipIf(!program)("the report file", () => {
     expect(problems).toEqual([]);
     await page.close();
   });
+
+  it("compares two files: the same file twice is equal to the byte", async () => {
+    const pair = `${outFolder}report-pair.html`;
+    writeReport(program!, [sample, sample], pair);
+    const { page, problems } = await open(browser, `file://${pair}#view=compare`);
+    expect(await page.locator("h2").first().textContent()).toContain("equal to the byte");
+    expect(await page.locator(".ms-table tbody tr").count()).toBeGreaterThan(3);
+    expect(await page.locator("[role=alert]").allTextContents()).toEqual([]);
+    await page.screenshot({ path: `${outFolder}compare-two-files.png` });
+    expect(problems).toEqual([]);
+    await page.close();
+  });
 });

@@ -97,6 +97,9 @@ constexpr std::string_view kFrameworkPaths[] = {
     "/threading.py",   "/functools.py",
 };
 
+// Folders of the C++ sources of PyTorch and CPython.
+constexpr std::string_view kNativeFolders[] = {"/aten/", "/c10/", "/Objects/", "/Python/", "/Modules/"};
+
 }  // namespace
 
 bool IsAutogradNode(const Store& store, FrameId frame) {
@@ -117,6 +120,17 @@ bool IsPlumbing(const Store& store, FrameId frame) {
     return file.starts_with("<frozen ") || file == "<string>" || IsPythonPlumbing(function, file);
   if (function == "_start" || (function.empty() && file.empty()) || function == "??") return true;
   return ContainsAny(function, kPlumbingFunctions) || ContainsAny(file, kPlumbingFiles);
+}
+
+std::string_view FrameworkPart(std::string_view file) {
+  // Where packages are installed, the last such folder decides: one above it may be called after a framework too.
+  for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
+    if (const size_t begin = file.rfind(folder); begin != std::string_view::npos) return file.substr(begin);
+  }
+  size_t begin = std::string_view::npos;
+  for (const std::string_view folder : kFrameworkPaths) begin = std::min(begin, file.find(folder));
+  for (const std::string_view folder : kNativeFolders) begin = std::min(begin, file.find(folder));
+  return begin == std::string_view::npos ? std::string_view() : file.substr(begin);
 }
 
 bool IsFrameworkCode(const Store& store, FrameId frame) {

@@ -15,6 +15,9 @@ bool IsPythonFrame(const Store& store, FrameId frame);
 bool IsAutogradNode(const Store& store, FrameId frame);
 /// Frames of the framework's own Python code (torch/…, jax/…), which call user code and are called by it.
 bool IsFrameworkCode(const Store& store, FrameId frame);
+/// A file of a framework, its C++ sources included, from the framework's folder on: "/torch/nn/functional.py". Empty
+/// for every other file.
+std::string_view FrameworkPart(std::string_view file);
 
 /// The frames of a stack, innermost first.
 std::vector<FrameId> FramesOf(const Store& store, StackId stack);

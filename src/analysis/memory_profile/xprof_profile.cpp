@@ -124,6 +124,7 @@ class XProfAllocator {
     for (const auto& [addr, index] : live) indices.push_back(index);
     std::sort(indices.begin(), indices.end());
     std::vector<ProfileSnapshot> blocks;
+    blocks.reserve(indices.size());
     for (const uint32_t index : indices) blocks.push_back(snapshots_[index]);
     std::vector<ProfileRemainder> remainders;
     const auto unmapped_bytes = static_cast<int64_t>(unmapped);

@@ -2,6 +2,7 @@
 
 namespace memstrata::pickle {
 
+// NOLINTNEXTLINE(readability-function-size): a table, one line per opcode
 std::string_view OpcodeName(uint8_t opcode) {
   switch (opcode) {
     case kMark:

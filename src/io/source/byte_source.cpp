@@ -55,7 +55,7 @@ Result<std::string> ReadAll(ByteSource& source, uint64_t limit_bytes) {
   std::string all;
   size_t filled = 0;
   while (true) {
-    all.resize(filled + std::max<size_t>(64 * 1024, filled / 2));
+    all.resize(filled + std::max(size_t{64} * 1024, filled / 2));
     MEMSTRATA_ASSIGN_OR_RETURN(const size_t got, source.Read(std::as_writable_bytes(std::span(all)).subspan(filled)));
     filled += got;
     if (filled > limit_bytes) {

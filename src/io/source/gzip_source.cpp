@@ -31,7 +31,7 @@ class GzipSource final : public ByteSource {
   }
 
  private:
-  static constexpr size_t kBufferBytes = 128 * 1024;
+  static constexpr size_t kBufferBytes = size_t{128} * 1024;
 
   Status Refill() {
     MEMSTRATA_ASSIGN_OR_RETURN(const size_t got, packed_->Read(buffer_));

@@ -19,12 +19,14 @@ constexpr std::array<int8_t, 256> MakeAlphabet() {
 }
 constexpr std::array<int8_t, 256> kAlphabet = MakeAlphabet();
 
+constexpr size_t kBufferBytes = size_t{256} * 1024;
+
 bool IsQuote(char c) { return c == '"' || c == '\'' || c == '`'; }
 bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 class HtmlBase64Source final : public ByteSource {
  public:
-  explicit HtmlBase64Source(std::unique_ptr<ByteSource> page) : page_(std::move(page)), buffer_(256 * 1024) {}
+  explicit HtmlBase64Source(std::unique_ptr<ByteSource> page) : page_(std::move(page)), buffer_(kBufferBytes) {}
 
   Result<size_t> Read(std::span<std::byte> into) override {
     if (!started_) MEMSTRATA_TRY(FindStart());
@@ -35,26 +37,30 @@ class HtmlBase64Source final : public ByteSource {
         MEMSTRATA_TRY(Refill());
         if (filled_ == 0) return Fail(ErrorCode::kTruncatedInput, "The page ends inside its base64 text.");
       }
-      const char c = buffer_[used_++];
-      if (std::exchange(escaped_, false) && c != '/') continue;  // "\n" in a script; "\/" is a slash
-      const int digit = kAlphabet[static_cast<unsigned char>(c)];
-      if (digit >= 0) {
-        bits_ = bits_ << 6 | static_cast<uint32_t>(digit);
-        bit_count_ += 6;
-        if (bit_count_ >= 8) {
-          bit_count_ -= 8;
-          into[written++] = static_cast<std::byte>(bits_ >> bit_count_ & 0xFF);
-        }
-      } else if (c == '\\') {
-        escaped_ = true;
-      } else if (!IsSpace(c)) {
-        ended_ = true;  // '=' or the closing quote
+      Take(buffer_[used_++]);
+      if (bit_count_ >= 8) {
+        bit_count_ -= 8;
+        into[written++] = static_cast<std::byte>(bits_ >> bit_count_ & 0xFF);
       }
     }
     return written;
   }
 
  private:
+  // Adds the six bits of a digit; fewer than eight were there before.
+  void Take(char c) {
+    if (std::exchange(escaped_, false) && c != '/') return;  // "\n" in a script; "\/" is a slash
+    const int8_t digit = kAlphabet[static_cast<unsigned char>(c)];
+    if (digit >= 0) {
+      bits_ = bits_ << 6 | static_cast<uint32_t>(digit);
+      bit_count_ += 6;
+    } else if (c == '\\') {
+      escaped_ = true;
+    } else if (!IsSpace(c)) {
+      ended_ = true;  // '=' or the closing quote
+    }
+  }
+
   Status Refill() {
     MEMSTRATA_ASSIGN_OR_RETURN(filled_, page_->Read(std::as_writable_bytes(std::span(buffer_))));
     used_ = 0;
@@ -77,7 +83,7 @@ class HtmlBase64Source final : public ByteSource {
         buffer_.assign(text.begin() + static_cast<ptrdiff_t>(i) + 1, text.end());
         filled_ = buffer_.size();
         started_ = true;
-        if (buffer_.size() < 256 * 1024) buffer_.resize(256 * 1024);
+        if (buffer_.size() < kBufferBytes) buffer_.resize(kBufferBytes);
         return {};
       }
       carried = text.size() > kTestDigits ? text.substr(text.size() - kTestDigits - 1) : text;
@@ -88,7 +94,7 @@ class HtmlBase64Source final : public ByteSource {
     std::string decoded;
     uint32_t bits = 0;
     for (size_t i = 0; i < digits.size(); ++i) {
-      const int digit = kAlphabet[static_cast<unsigned char>(digits[i])];
+      const int8_t digit = kAlphabet[static_cast<unsigned char>(digits[i])];
       if (digit < 0) return false;
       bits = bits << 6 | static_cast<uint32_t>(digit);
       if (i % 4 == 3) {

@@ -11,7 +11,7 @@
 namespace memstrata {
 
 /// The head that readers look at is at most this long.
-inline constexpr size_t kProbeBytes = 64 * 1024;
+inline constexpr size_t kProbeBytes = size_t{64} * 1024;
 
 struct Input {
   std::string file;                   // as named by the user

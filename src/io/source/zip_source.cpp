@@ -46,6 +46,18 @@ struct Directory {
   uint64_t size_bytes = 0;
 };
 
+// What the zip64 record says, whose locator stands before the end record at `end_offset`.
+Result<Directory> FindDirectory64(const RandomAccess& archive, uint64_t end_offset) {
+  std::byte locator[20];
+  MEMSTRATA_TRY(archive.ReadAt(end_offset - sizeof locator, locator));
+  if (Load<uint32_t>(locator) != kLocator64) return Damaged(end_offset);
+  const auto record_offset = Load<uint64_t>(locator + 8);
+  std::byte record[56];
+  MEMSTRATA_TRY(archive.ReadAt(record_offset, record));
+  if (Load<uint32_t>(record) != kEndOfDirectory64) return Damaged(record_offset);
+  return Directory{Load<uint64_t>(record + 48), Load<uint64_t>(record + 40)};
+}
+
 Result<Directory> FindDirectory(const RandomAccess& archive) {
   constexpr uint64_t kEndBytes = 22;
   const uint64_t size = archive.size_bytes();
@@ -58,14 +70,7 @@ Result<Directory> FindDirectory(const RandomAccess& archive) {
     Directory found{Load<uint32_t>(&tail[at + 16]), Load<uint32_t>(&tail[at + 12])};
     const bool zip64 = found.offset == 0xFFFFFFFF || found.size_bytes == 0xFFFFFFFF;
     if (zip64 && tail_offset + at >= 20) {
-      std::byte locator[20];
-      MEMSTRATA_TRY(archive.ReadAt(tail_offset + at - 20, locator));
-      if (Load<uint32_t>(locator) != kLocator64) return Damaged(tail_offset + at);
-      const auto record_offset = Load<uint64_t>(locator + 8);
-      std::byte record[56];
-      MEMSTRATA_TRY(archive.ReadAt(record_offset, record));
-      if (Load<uint32_t>(record) != kEndOfDirectory64) return Damaged(record_offset);
-      found = {Load<uint64_t>(record + 48), Load<uint64_t>(record + 40)};
+      MEMSTRATA_ASSIGN_OR_RETURN(found, FindDirectory64(archive, tail_offset + at));
     }
     if (found.offset > size || found.size_bytes > size - found.offset || found.size_bytes > kLargestDirectoryBytes) {
       return Damaged(tail_offset + at);
@@ -142,7 +147,7 @@ class RangeSource final : public ByteSource {
 
 class DeflateSource final : public ByteSource {
  public:
-  explicit DeflateSource(std::unique_ptr<ByteSource> packed) : packed_(std::move(packed)), buffer_(128 * 1024) {
+  explicit DeflateSource(std::unique_ptr<ByteSource> packed) : packed_(std::move(packed)), buffer_(size_t{128} * 1024) {
     ready_ = inflateInit2(&stream_, -15) == Z_OK;  // raw deflate
   }
   ~DeflateSource() override {

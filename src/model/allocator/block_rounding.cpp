@@ -8,7 +8,7 @@ namespace memstrata {
 uint64_t BlockRounding::BlockBytes(uint64_t requested_bytes) const {
   if (requested_bytes == 0) return 0;
   if (requested_bytes < kSmallestBlockBytes) return kSmallestBlockBytes;
-  const int exponent = std::bit_width(requested_bytes) - 1;
+  const auto exponent = static_cast<int>(std::bit_width(requested_bytes)) - 1;
   const uint64_t divisions = power2_divisions[static_cast<size_t>(std::clamp(exponent - 20, 0, 15))];
   if (divisions > 1 && requested_bytes > kSmallestBlockBytes * divisions) {
     const uint64_t power = uint64_t{1} << exponent;

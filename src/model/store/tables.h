@@ -189,6 +189,7 @@ struct Heap {
 struct Source {
   std::string file;    // as named by the user
   std::string format;  // id of the reader
+  std::string title;   // of the format, for people
   uint64_t size_bytes = 0;
   bool truncated = false;
   std::vector<std::pair<std::string, std::string>> metadata;  // allocator settings and the like, in file order

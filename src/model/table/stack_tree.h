@@ -46,6 +46,8 @@ class StackTree {
   StackId InternChild(StackId caller, FrameId frame);
 
   const FrameTable& frames() const { return frames_; }
+  /// To rewrite what frames say; interning afterwards would not find them.
+  FrameTable& MutableFrames() { return frames_; }
   const StackTable& stacks() const { return stacks_; }
 
  private:

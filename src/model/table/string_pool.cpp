@@ -6,7 +6,7 @@
 namespace memstrata {
 
 char* StringPool::Allocate(size_t size) {
-  constexpr size_t kBlockBytes = 256 * 1024;
+  constexpr size_t kBlockBytes = size_t{256} * 1024;
   if (size > block_free_) {
     const size_t block = std::max(size, kBlockBytes);
     blocks_.push_back(std::make_unique_for_overwrite<char[]>(block));

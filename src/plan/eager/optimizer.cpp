@@ -60,6 +60,7 @@ void Optimizer::Step(Tape& tape, std::deque<Parameter>& all) {
 // The square roots of all second moments at once.
 void Optimizer::StepForeach(Tape& tape, const std::vector<Parameter*>& parameters) {
   std::vector<Tensor> roots;
+  roots.reserve(parameters.size());
   for (const Parameter* parameter : parameters)
     roots.push_back(tape.Empty(parameter->value.shape, parameter->value.dtype));
 }

@@ -98,11 +98,12 @@ Edge Tape::EdgeTo(const Tensor& input) {
   return edge;
 }
 
-std::shared_ptr<Node> Tape::Begin(std::initializer_list<const Tensor*> inputs, std::vector<Tensor> saved_inputs) {
-  return Begin(std::span<const Tensor* const>(inputs.begin(), inputs.size()), std::move(saved_inputs));
+std::shared_ptr<Node> Tape::Begin(std::initializer_list<const Tensor*> inputs,
+                                  const std::vector<Tensor>& saved_inputs) {
+  return Begin(std::span<const Tensor* const>(inputs.begin(), inputs.size()), saved_inputs);
 }
 
-std::shared_ptr<Node> Tape::Begin(std::span<const Tensor* const> inputs, std::vector<Tensor> saved_inputs) {
+std::shared_ptr<Node> Tape::Begin(std::span<const Tensor* const> inputs, const std::vector<Tensor>& saved_inputs) {
   const bool needed =
       std::any_of(inputs.begin(), inputs.end(), [](const Tensor* input) { return input->requires_grad; });
   if (!grad_enabled_ || !needed) return nullptr;

@@ -37,8 +37,8 @@ class Tape {
   Tensor Empty(Shape shape, DType dtype, Category category);
 
   /// Starts the record of an operation and keeps `saved_inputs`; null when no input needs a gradient.
-  std::shared_ptr<Node> Begin(std::initializer_list<const Tensor*> inputs, std::vector<Tensor> saved_inputs);
-  std::shared_ptr<Node> Begin(std::span<const Tensor* const> inputs, std::vector<Tensor> saved_inputs);
+  std::shared_ptr<Node> Begin(std::initializer_list<const Tensor*> inputs, const std::vector<Tensor>& saved_inputs);
+  std::shared_ptr<Node> Begin(std::span<const Tensor* const> inputs, const std::vector<Tensor>& saved_inputs);
   /// Keeps one more tensor (a result of the operation).
   void Save(Node* node, const Tensor& tensor);
   /// Makes `output` a result of `node` (if any).

@@ -21,5 +21,6 @@ extern const QuestionInfo kSearchQuestion;
 extern const QuestionInfo kEventsQuestion;
 extern const QuestionInfo kSpansQuestion;
 extern const QuestionInfo kProgramQuestion;
+extern const QuestionInfo kCompareQuestion;
 
 }  // namespace memstrata

@@ -4,20 +4,21 @@
 #include <fmt/format.h>
 
 #include "query/answer_parts.h"
+#include "query/common_json.h"
 #include "query/program_space.h"
 #include "query/questions/questions.h"
 
 namespace memstrata {
 namespace {
 
-void WriteSources(JsonWriter& json, const Store& store) {
+void WriteOpenedSources(JsonWriter& json, const Store& store) {
   json.Key("sources");
   json.StartArray();
   for (const Source& source : store.sources) {
     json.StartObject();
     json.Field("file", std::string_view(source.file));
     json.Field("format", std::string_view(source.format));
-    json.Field("title", std::string_view(source.format));
+    json.Field("title", std::string_view(source.title));
     json.Field("size_bytes", source.size_bytes);
     json.Field("truncated", source.truncated);
     json.EndObject();
@@ -118,31 +119,6 @@ void WriteSettings(JsonWriter& json, const Store& store) {
   json.EndArray();
 }
 
-void WriteProblems(JsonWriter& json, const Store& store) {
-  json.Key("missing");
-  json.StartArray();
-  for (const Missing& missing : store.missing) {
-    json.StartObject();
-    json.Field("what", std::string_view(missing.what));
-    json.Field("why", std::string_view(missing.why));
-    json.Field("how_to_get", std::string_view(missing.how_to_get));
-    json.EndObject();
-  }
-  json.EndArray();
-  json.Key("diagnostics");
-  json.StartArray();
-  for (const Diagnostic& diagnostic : store.diagnostics) {
-    json.StartObject();
-    json.Field("severity", kSeverityNames[static_cast<size_t>(diagnostic.severity)]);
-    json.Field("code", std::string_view(diagnostic.code));
-    json.Field("count", diagnostic.count);
-    json.Field("first_offset", KnownBytes(diagnostic.first_offset));
-    json.Field("text", std::string_view(diagnostic.text));
-    json.EndObject();
-  }
-  json.EndArray();
-}
-
 // Tells sessions apart in caches and links: the inputs and what was read from them.
 std::string SessionId(const Store& store) {
   std::string identity;
@@ -160,14 +136,15 @@ Result<Answer> AnswerSession(SessionIndex& session, const Parameters& parameters
     json.Field("version", std::string_view(session.version()));
     json.Field("id", std::string_view(SessionId(store)));
     json.Field("simulated", false);
-    WriteSources(json, store);
+    WriteOpenedSources(json, store);
     json.Key("heaps");
     json.StartArray();
     for (const auto& entry : session.heaps()) WriteHeap(json, session, *entry);
     json.EndArray();
     WritePrograms(json, store);
     WriteSettings(json, store);
-    WriteProblems(json, store);
+    WriteMissing(json, store);
+    WriteDiagnostics(json, store);
   });
 }
 

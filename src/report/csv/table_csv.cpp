@@ -4,21 +4,10 @@
 
 #include <iterator>
 
+#include "report/csv/csv_text.h"
+
 namespace memstrata {
 namespace {
-
-void AppendText(std::string_view text, std::string& out) {
-  if (text.find_first_of(",\"\n\r") == std::string_view::npos) {
-    out += text;
-    return;
-  }
-  out += '"';
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  out += '"';
-}
 
 void AppendCell(CellType type, const Cell& cell, std::string& out) {
   if (cell.is_null) return;
@@ -34,7 +23,7 @@ void AppendCell(CellType type, const Cell& cell, std::string& out) {
       fmt::format_to(std::back_inserter(out), "0x{:x}", cell.bits);
       break;
     case CellType::kText:
-      AppendText(cell.text, out);
+      AppendCsvText(cell.text, out);
       break;
   }
 }

@@ -22,6 +22,8 @@ constexpr uint64_t kRowsOfHolders = 2000;  // what the page asks for
 constexpr uint64_t kNodesOfFlame = 5000;   // what the page asks for
 constexpr uint64_t kSpanLimit = 2000;      // what the page asks for
 constexpr size_t kExampleCount = 100;
+constexpr uint64_t kFullLimitBytes = 250'000'000;
+constexpr size_t kFullExampleCount = 5000;
 constexpr uint64_t kSmallestBlockFraction = 256;  // blocks below 1/256 of the peak are merged in the whole picture
 
 // A question and how to say that it was left out.
@@ -122,7 +124,7 @@ class HeapReport {
     embedder_.Add(
         {"spans", Base().Set("begin", uint64_t{0}).Set("end", range_end_).Set("limit", kSpanLimit), "recorded spans"});
   }
-  void AddDetails() {
+  void AddDetails(bool full) {
     if (range_end_ > kCloseUpEvents && peak_seq_ != kNone) AddCloseUp(peak_seq_);
     const std::vector<uint32_t>& out_of_memory = heap_.heap_index.OutOfMemory();
     for (size_t i = 0; i < std::min(out_of_memory.size(), kMostOutOfMemory); ++i) {
@@ -131,7 +133,8 @@ class HeapReport {
     }
     if (const auto duration_ns = heap_.heap_index.Time().DurationNs())
       AddTiles("time", 0, static_cast<uint64_t>(*duration_ns) + 1);
-    AddExamples();
+    AddExamples(full ? kFullExampleCount : kExampleCount);
+    if (full) AddWholeRun();
   }
 
  private:
@@ -153,6 +156,11 @@ class HeapReport {
     const uint32_t begin = std::min(seq - std::min(seq, kCloseUpEvents / 2), range_end_ - kCloseUpEvents);
     AddTiles("seq", begin, begin + kCloseUpEvents);
   }
+  // Each window of up to half a close-up lies within one of them.
+  void AddWholeRun() {
+    if (range_end_ <= kCloseUpEvents) return;
+    for (uint32_t seq = kCloseUpEvents / 2; seq < range_end_; seq += kCloseUpEvents / 2) AddCloseUp(seq);
+  }
   void AddMoment(uint32_t seq) {
     embedder_.Add({"cursor", Base().Set("seq", seq), "moments"});
     embedder_.Add({"state", Base().Set("seq", seq).Set("group", "category"), "the state of the allocator"});
@@ -163,7 +171,7 @@ class HeapReport {
     embedder_.Add({"holders", of_peak.Set("limit", kRowsOfHolders).Set("offset", uint64_t{0}), "tables of holders"});
   }
   // The blocks that a reader of the report is most likely to open: the largest of the peak.
-  void AddExamples() {
+  void AddExamples(size_t most) {
     const AllocationTable& table = session_.store().allocations;
     std::vector<uint32_t> rows;
     for (uint32_t row = heap_.heap.allocations.begin; row < heap_.heap.allocations.end; ++row) {
@@ -172,7 +180,7 @@ class HeapReport {
     std::sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) {
       return table.size_bytes[a] != table.size_bytes[b] ? table.size_bytes[a] > table.size_bytes[b] : a < b;
     });
-    if (rows.size() > kExampleCount) rows.resize(kExampleCount);
+    if (rows.size() > most) rows.resize(most);
     for (const uint32_t row : rows) embedder_.Add({"allocation", Base().Set("row", row), "single blocks of the peak"});
   }
 
@@ -193,23 +201,47 @@ void AddPrograms(SessionIndex& session, Embedder& embedder) {
   }
 }
 
+// The pair that the page compares first: the main heaps of two sources, else the first two heaps.
+void AddComparison(SessionIndex& session, Embedder& embedder) {
+  const auto heaps = session.heaps();
+  if (heaps.size() < 2) return;
+  std::vector<HeapEntry*> main_heaps;  // one per source
+  for (const auto& heap : heaps) {
+    const auto known = std::find_if(main_heaps.begin(), main_heaps.end(),
+                                    [&](const HeapEntry* entry) { return entry->heap.source == heap->heap.source; });
+    if (known == main_heaps.end()) {
+      main_heaps.push_back(heap.get());
+    } else if (heap->heap_index.LivePeak().bytes > (*known)->heap_index.LivePeak().bytes) {
+      *known = heap.get();
+    }
+  }
+  const bool has_two_sources = main_heaps.size() >= 2;
+  const uint32_t before = has_two_sources ? main_heaps[0]->index : 0;
+  const uint32_t after = has_two_sources ? main_heaps[1]->index : 1;
+  for (const std::string_view by : {"stack", "function", "category"}) {
+    embedder.Add({"compare", Parameters().Set("before", before).Set("after", after).Set("by", std::string(by)),
+                  "comparisons of two heaps"});
+  }
+}
+
 }  // namespace
 
 Status WriteHtmlReport(SessionIndex& session, const HtmlReportOptions& options, ByteSink& sink) {
   MEMSTRATA_ASSIGN_OR_RETURN(const std::string empty_page, SingleFilePage("{}"));
   constexpr uint64_t kRoomForNotes = 20'000;
-  Embedder embedder(session,
-                    options.limit_bytes - std::min<uint64_t>(options.limit_bytes, empty_page.size() + kRoomForNotes));
+  const uint64_t limit_bytes = options.full ? kFullLimitBytes : options.limit_bytes;
+  Embedder embedder(session, limit_bytes - std::min<uint64_t>(limit_bytes, empty_page.size() + kRoomForNotes));
   for (const std::string_view name : {"session", "summary", "explain"}) embedder.Add({name, {}, name});
   std::vector<HeapReport> heaps;
   for (const auto& heap : session.heaps()) heaps.emplace_back(session, *heap, embedder);
   for (HeapReport& heap : heaps) heap.AddPictures();
+  AddComparison(session, embedder);
   AddPrograms(session, embedder);
-  for (HeapReport& heap : heaps) heap.AddDetails();
+  for (HeapReport& heap : heaps) heap.AddDetails(options.full);
   const std::vector<std::string> notes = {
-      fmt::format("The whole run is drawn in at most {} columns, with close-ups of {} events round the peak and each "
-                  "out of memory.",
-                  FormatCount(kColumnCount), FormatCount(kCloseUpEvents)),
+      fmt::format("The whole run is drawn in at most {} columns, with close-ups of {} events {}.",
+                  FormatCount(kColumnCount), FormatCount(kCloseUpEvents),
+                  options.full ? "everywhere" : "round the peak and each out of memory"),
       "Moments other than the peak, the end and each out of memory, and other blocks than the largest of the peak, are "
       "in the original file only.",
   };

@@ -10,6 +10,8 @@ namespace memstrata {
 struct HtmlReportOptions {
   /// The answers that do not fit are left out, and the page says which kinds.
   uint64_t limit_bytes = 5'000'000;
+  /// Close-ups of the whole run and many more blocks, up to 250 MB.
+  bool full = false;
 };
 
 /// errors: kNotFound when the program was built without the page; kIo

@@ -1,7 +1,7 @@
 #include "report/json/explain_json.h"
 
 #include "analysis/frames/useful_frame.h"
-#include "report/json/common_json.h"
+#include "query/common_json.h"
 
 namespace memstrata {
 namespace {

@@ -1,7 +1,7 @@
 #include "report/json/summary_json.h"
 
 #include "analysis/frames/useful_frame.h"
-#include "report/json/common_json.h"
+#include "query/common_json.h"
 #include "report/json/profile_json.h"
 #include "report/json/program_json.h"
 

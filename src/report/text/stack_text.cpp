@@ -38,4 +38,13 @@ std::string DescribeStack(const Store& store, StackId stack, size_t width) {
   return Shorten(text, width);
 }
 
+std::string DescribeHolder(const Store& store, const Heap& heap, const Holder& holder, size_t width) {
+  if (holder.is_other) return "everything else";
+  if (!holder.name.empty()) return Shorten(holder.name, width);
+  if (holder.is_preexisting) return Shorten("allocated before recording began, no stack", width);
+  if (holder.stack.value != 0) return DescribeStack(store, holder.stack, width);
+  return Shorten(
+      heap.capabilities.has_stacks ? "no Python stack: autograd's own thread, most often" : "no stack recorded", width);
+}
+
 }  // namespace memstrata

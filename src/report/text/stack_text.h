@@ -1,9 +1,9 @@
 #pragma once
-// A stack in one line of text.
+// A stack, and a holder of memory, in one line of text.
 
 #include <string>
 
-#include "model/store/store.h"
+#include "query/summary.h"
 
 namespace memstrata {
 
@@ -11,5 +11,8 @@ namespace memstrata {
 /// framework, the frame that tells most (see UsefulFrameIndex()), and the user's own caller where it fits. `stack` must
 /// not be the empty one.
 std::string DescribeStack(const Store& store, StackId stack, size_t width);
+
+/// What a row of a summary's table of holders is, in at most `width` columns.
+std::string DescribeHolder(const Store& store, const Heap& heap, const Holder& holder, size_t width);
 
 }  // namespace memstrata

@@ -116,16 +116,6 @@ class SummaryText {
                    WrapLines("Lower bound: " + heap.lower_bound_reason, width_ - kLabelWidth - 2, kLabelWidth + 2)));
   }
 
-  std::string DescribeHolder(const HeapSummary& heap, const Holder& holder, size_t width) const {
-    if (holder.is_other) return style_.Dim("everything else");
-    if (!holder.name.empty()) return Shorten(holder.name, width);
-    if (holder.is_preexisting) return style_.Dim(Shorten("allocated before recording began, no stack", width));
-    if (holder.stack.value != 0) return DescribeStack(store_, holder.stack, width);
-    return style_.Dim(Shorten(
-        heap.heap->capabilities.has_stacks ? "no Python stack: autograd's own thread, most often" : "no stack recorded",
-        width));
-  }
-
   void WriteHolders(const HeapSummary& heap) {
     if (heap.holders.empty()) return;
     const bool at_peak = heap.holders_at == heap.live_peak.moment;
@@ -144,7 +134,9 @@ class SummaryText {
       const std::string head = fmt::format("  {}  {}  {}  ", PadLeft(FormatBytes(holder.bytes), 9),
                                            PadLeft(FormatPercent(share), 7), blocks);
       const size_t description_width = width_ - DisplayWidth(head) - DisplayWidth(category);
-      out_ += head + DescribeHolder(heap, holder, description_width) + style_.Dim(category) + "\n";
+      const std::string description = DescribeHolder(store_, *heap.heap, holder, description_width);
+      const bool has_frame = holder.stack.value != 0 || !holder.name.empty();
+      out_ += head + (has_frame ? description : style_.Dim(description)) + style_.Dim(category) + "\n";
       if (options_.full_stacks) WriteFullStack(holder);
     }
   }

@@ -1,4 +1,4 @@
-#include "report/json/common_json.h"
+#include "query/common_json.h"
 
 namespace memstrata {
 

@@ -1,0 +1,74 @@
+"""`memstrata report` in every form: what it says agrees with `summary`, and --redact leaves nothing private."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.makers import pickle_writer, snapshot_schema
+from tests.makers.training_program import Batch, TrainingRun
+from tests.makers.transformer_model import Shape
+
+from .program import Program
+
+SHAPE = Shape(hidden=256, feed_forward=512, head_count=4, layer_count=2, vocabulary=1000)
+
+
+@pytest.fixture(scope="module")
+def snapshot_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = TrainingRun([Batch(2, 128), Batch(2, 96)], shape=SHAPE)
+    run.run()
+    folder = tmp_path_factory.mktemp("secret_folder")
+    path = folder / "snapshot.pickle"
+    path.write_bytes(pickle_writer.ENCODINGS["protocol4"](snapshot_schema.snapshot("2.7", [run.device])))
+    return path
+
+
+def unpacked(text: str) -> str:
+    """The text with the frames of the page, which are packed, as bytes of Latin-1."""
+    frames = (gzip.decompress(base64.b64decode(packed)) for packed in re.findall(r'"frame":"([^"]+)"', text))
+    return text + "".join(frame.decode("latin-1") for frame in frames)
+
+
+def report(program: Program, source: Path, target: Path, *flags: str) -> str:
+    result = program.run("report", source, *flags, "-o", target)
+    assert result.status == 0, result.stderr
+    return target.read_text()
+
+
+def test_rows_of_the_csv_add_up_to_the_peak(program: Program, snapshot_file: Path, tmp_path: Path) -> None:
+    rows = list(csv.DictReader(report(program, snapshot_file, tmp_path / "out.csv").splitlines()))
+    for heap in program.summary(snapshot_file)["heaps"]:
+        peak = heap["peak_live"]
+        mine = [row for row in rows if row["heap"] == heap["id"]]
+        assert sum(int(row["bytes"]) for row in mine) == peak["bytes"]
+        assert sum(float(row["share"]) for row in mine) == pytest.approx(1, abs=1e-4)
+
+
+def test_markdown_says_the_peak(program: Program, snapshot_file: Path, tmp_path: Path) -> None:
+    text = report(program, snapshot_file, tmp_path / "out.md")
+    for heap in program.summary(snapshot_file)["heaps"]:
+        peak = heap["peak_live"]
+        assert f"{peak['bytes']:,} B" in text
+
+
+@pytest.mark.parametrize("suffix", ["html", "json", "md", "csv"])
+def test_redacted_reports_hold_no_folder(program: Program, snapshot_file: Path, tmp_path: Path, suffix: str) -> None:
+    whole = unpacked(report(program, snapshot_file, tmp_path / f"whole.{suffix}"))
+    redacted = unpacked(report(program, snapshot_file, tmp_path / f"redacted.{suffix}", "--redact"))
+    folder = snapshot_file.parent.name
+    for private in ("/workspace", "/opt/venv", folder):
+        assert private not in redacted
+    assert suffix == "md" or "/workspace" in whole  # Markdown shortens paths
+    assert "model.py" in redacted
+
+
+def test_full_is_for_html_only(program: Program, snapshot_file: Path, tmp_path: Path) -> None:
+    assert program.run("report", snapshot_file, "--full", "-o", tmp_path / "x.md").status == 2
+    whole = report(program, snapshot_file, tmp_path / "full.html", "--full")
+    assert "everywhere" in whole
