@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import sys
 import warnings
 from collections.abc import Iterator
+from types import FrameType
 from typing import Any, Callable, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -36,14 +36,15 @@ def _program_level() -> int:
     """The `stacklevel` for warn() at which the innermost frame outside of this package stands."""
     frame = sys._getframe(1)
     level = 0
-    while frame.f_back is not None and (_is_ours(frame.f_code.co_filename)):
+    while frame.f_back is not None and _is_ours(frame):
         frame = frame.f_back
         level += 1
     return level + 1
 
 
-def _is_ours(file: str) -> bool:
-    return os.path.dirname(file) == os.path.dirname(__file__) or file == contextlib.__file__
+def _is_ours(frame: FrameType) -> bool:
+    package = str(frame.f_globals.get("__package__"))
+    return f"{package}.".startswith(f"{__package__}.") or frame.f_code.co_filename == contextlib.__file__
 
 
 @contextlib.contextmanager
