@@ -11,7 +11,12 @@ tokens = torch.zeros(64, dtype=torch.long)
 samples = [{"input_ids": tokens, "labels": tokens} for _ in range(8)]
 callback = MemstrataCallback("transformers.html")
 arguments = TrainingArguments(
-    output_dir="trainer", max_steps=3, per_device_train_batch_size=2, report_to=[], save_strategy="no", disable_tqdm=True
+    output_dir="trainer",
+    max_steps=3,
+    per_device_train_batch_size=2,
+    report_to=[],
+    save_strategy="no",
+    disable_tqdm=True,
 )
 Trainer(model=model, args=arguments, train_dataset=samples, callbacks=[callback]).train()
 print(f"peak: {callback.capture.peak.live_bytes} bytes")

@@ -16,6 +16,7 @@ class Backend(Protocol):
     """One framework's recorder. Calls come one at a time, from any thread, and may raise: the caller shields them."""
 
     name: str
+    oom_count: int  # out-of-memory errors that it has seen itself, and written
 
     def start(self) -> None:
         """Begins to record."""
@@ -41,11 +42,8 @@ class Backend(Protocol):
 
 def choose_backends(options: Options, session: Session, marks: Marks, run: dict[str, Any]) -> list[Backend]:
     """Frameworks that the program has imported, or the one that it named. memstrata imports none by itself."""
-    wanted = ("torch", "jax", "tensorflow") if options.framework == "auto" else (options.framework,)
     backends: list[Backend] = []
-    for name in wanted:
-        if options.framework == "auto" and not is_imported(name):
-            continue
+    for name in frameworks_in_use() if options.framework == "auto" else [options.framework]:
         if name == "torch":
             from ._torch import make_torch_backend
 
@@ -59,6 +57,24 @@ def choose_backends(options: Options, session: Session, marks: Marks, run: dict[
 
             backends.append(TensorFlowTrace(options, session))
     return backends
+
+
+def frameworks_in_use() -> list[str]:
+    """What the program has imported. Of several, those that have a device in use: the profiler of JAX makes its back
+    ends, which take most of a GPU, and a program may have imported it for something else."""
+    imported = [name for name in ("torch", "jax", "tensorflow") if is_imported(name)]
+    if len(imported) < 2:
+        return imported
+    return [name for name in imported if _has_device_in_use(name)] or imported[:1]
+
+
+def _has_device_in_use(name: str) -> bool:
+    module: Any = sys.modules[name]
+    if name == "torch":
+        return any(getattr(module, kind).is_available() for kind in ("cuda", "xpu") if hasattr(module, kind))
+    if name == "jax":
+        return bool(getattr(sys.modules.get("jax._src.xla_bridge"), "_backends", None))
+    return False
 
 
 def is_imported(name: str) -> bool:

@@ -59,6 +59,8 @@ class profile(Recording):  # noqa: N801, a context manager is used like a functi
     program goes on. One capture runs at a time in a process: one inside another records nothing of its own and marks
     its range in the outer one. As a decorator, the first call is recorded. Entered again, the object records again, as
     `run.2.html`. A forked child is not recorded. `MEMSTRATA_DISABLE=1` in the environment turns everything off.
+
+    Afterwards the object has all that a `Recording` has: `summary`, `peak`, `findings`, `save()` …
     """
 
     def __init__(
@@ -116,6 +118,8 @@ class profile(Recording):  # noqa: N801, a context manager is used like a functi
     ) -> None:
         with shielded("ending the capture"):
             self._outer.close()
+            if self._recorder is not None and problem is not None:
+                self._recorder.note_exception(problem)
             self._end()
 
     def _end(self) -> None:

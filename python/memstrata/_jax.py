@@ -16,6 +16,7 @@ HOST_TRACER_LEVEL = 2
 
 class JaxTrace:
     name = "jax"
+    oom_count = 0
 
     def __init__(self, options: Options, session: Session) -> None:
         self._jax: Any = importlib.import_module("jax")

@@ -20,6 +20,15 @@ from ._session import Session
 from ._signals import DumpOnSignal
 
 LOCK_TIMEOUT_S = 10
+_OUT_OF_MEMORY_TYPES = {"OutOfMemoryError", "ResourceExhaustedError"}  # of PyTorch and TensorFlow
+_OUT_OF_MEMORY_WORDS = ("out of memory", "RESOURCE_EXHAUSTED")
+
+
+def is_out_of_memory(problem: BaseException) -> bool:
+    """By the name of its type, since no framework is imported for it, or by its text."""
+    if any(kind.__name__ in _OUT_OF_MEMORY_TYPES for kind in type(problem).__mro__):
+        return True
+    return isinstance(problem, RuntimeError) and any(words in str(problem) for words in _OUT_OF_MEMORY_WORDS)
 
 
 class Recorder:
@@ -39,6 +48,7 @@ class Recorder:
         self._backends: list[Backend] = []
         self._lock = threading.RLock()
         self._is_stopped = False
+        self._has_failed = False
         self._signals = DumpOnSignal(self._dump_at_signal, options.signal)
 
     def start(self) -> None:
@@ -49,15 +59,17 @@ class Recorder:
     def _start_backends(self) -> None:
         """Tried again at every step while nothing records: a framework may be imported after the capture began."""
         for backend in choose_backends(self.options, self.session, self.marks, self._identity):
+            self._has_failed = True
             with shielded(f"recording {backend.name}"):
                 backend.start()
                 self._backends.append(backend)
+                self._has_failed = False
 
     def step(self) -> None:
         with self._lock, shielded("a step of the capture"):
             if self._is_stopped:
                 return
-            if not self._backends:
+            if not self._backends and not self._has_failed:
                 self._start_backends()
             index = self.marks.step()
             for backend in self._backends:
@@ -90,6 +102,14 @@ class Recorder:
             self._lock.release()
         return written
 
+    def note_exception(self, problem: BaseException) -> None:
+        """An exception leaves the block. Where no allocator told of its out of memory, the state is written now."""
+        if self.options.on_oom is False or not is_out_of_memory(problem):
+            return
+        self.marks.note("oom", error=type(problem).__name__)
+        if all(backend.oom_count == 0 for backend in self._backends):
+            self.dump("oom001")
+
     def _dump_at_signal(self) -> None:
         self.dump("signal")
 
@@ -105,7 +125,7 @@ class Recorder:
                     self.memory_stats.update(backend.memory_stats())
                     self._identity.update(backend.identity())
                     self.files += backend.stop()
-            if not self._backends:
+            if not self._backends and not self._has_failed:
                 warn("nothing was recorded: neither torch, jax nor tensorflow was imported while the capture ran")
             if self.marks.dropped_count > 0:
                 warn(f"{self.marks.dropped_count} steps and phases are only in {self.session.marks}: too many to keep")

@@ -88,11 +88,11 @@ class Recording:
     @property
     def peak(self) -> Peak:
         """The highest live peak of all heaps. errors: MemstrataError where no heap has one."""
-        heaps = [heap for heap in self.summary["heaps"] if heap["peak"]["live"]["bytes"] is not None]
+        heaps = self.summary["heaps"]
         if not heaps:
             raise MemstrataError("The recording holds no heap, so it has no peak.")
-        heap = max(heaps, key=lambda candidate: candidate["peak"]["live"]["bytes"])
-        live, reserved = heap["peak"]["live"], heap["peak"].get("reserved") or {}
+        heap = max(heaps, key=lambda candidate: _highest(candidate)["bytes"])
+        live, reserved = _highest(heap), heap["peak"].get("reserved") or {}
         outside = heap.get("outside") or {}
         return Peak(
             heap=heap["id"],
@@ -101,7 +101,7 @@ class Recording:
             outside_bytes=outside.get("bytes"),
             capacity_bytes=heap["capacity_bytes"],
             seq=live["seq"],
-            time_ns=live["time_ns"],
+            time_ns=live.get("time_ns"),
             is_lower_bound=heap["peak"]["is_lower_bound"],
         )
 
@@ -192,6 +192,12 @@ class Recording:
         if not self._files:
             return f"<memstrata: {self._why_empty()}>"
         return f"<memstrata recording: {', '.join(map(str, self._files))}>"
+
+
+def _highest(heap: dict[str, Any]) -> dict[str, Any]:
+    """Where an XPlane profile is highest counts the reservation of the running program too; else live memory."""
+    moment: dict[str, Any] = heap["peak"].get("used") or heap["peak"]["live"]
+    return moment
 
 
 def load(path: PathLike) -> Recording:

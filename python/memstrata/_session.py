@@ -91,15 +91,11 @@ class Session:
         """Each rank removes its own files, rank 0 also those of ranks that no longer exist: so no two race."""
         if self.folder is None:
             return
-        for file in [
-            *self.folder.glob("torch/rank*"),
-            *self.folder.glob("marks/rank*"),
-            *self.folder.glob("dumps/rank*"),
-        ]:
+        for file in self.folder.glob("*/rank*"):
             digits = file.name[len("rank") :].split(".")[0].split("_")[0]
             number = int(digits) if digits.isdigit() else -1
             if number == self.rank.index or (self.rank.index == 0 and number >= self.rank.count):
-                file.unlink()
+                shutil.rmtree(file) if file.is_dir() else file.unlink()
 
     def part(self, folder: str, name: str) -> Path:
         """A path for another file of this rank. Without a session folder it lies beside the recording."""

@@ -13,12 +13,12 @@ from ._session import Session
 
 class TensorFlowTrace:
     name = "tensorflow"
+    oom_count = 0
 
     def __init__(self, options: Options, session: Session) -> None:
         self._tensorflow: Any = importlib.import_module("tensorflow")
         self._options = options
         self._log = session.log_directory() / "xplane" / session.rank.label
-        self._counters: dict[str, dict[str, Any]] = {}
 
     def start(self) -> None:
         profiler = self._tensorflow.profiler.experimental
@@ -37,7 +37,6 @@ class TensorFlowTrace:
         return None
 
     def stop(self) -> list[Path]:
-        self._counters = self.memory_stats()
         self._tensorflow.profiler.experimental.stop()
         return sorted(self._log.rglob("*.xplane.pb"))
 
@@ -49,4 +48,4 @@ class TensorFlowTrace:
         """Empty without a GPU: TensorFlow counts nothing for the CPU."""
         experimental = self._tensorflow.config.experimental
         names = [f"GPU:{i}" for i in range(len(self._tensorflow.config.list_physical_devices("GPU")))]
-        return self._counters or {name: dict(experimental.get_memory_info(name)) for name in names}
+        return {name: dict(experimental.get_memory_info(name)) for name in names}

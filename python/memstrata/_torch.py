@@ -90,8 +90,7 @@ class TorchHistory:
         self._samples = DeviceSamples()
         self._retention = Retention(options.keep)
         self._was_recording = False
-        self._oom_count = 0
-        self._counters: dict[str, dict[str, Any]] = {}
+        self.oom_count = 0
 
     def start(self) -> None:
         version = tuple(int(part) for part in str(self._torch.__version__).split("+")[0].split(".")[:2])
@@ -146,11 +145,12 @@ class TorchHistory:
 
     def out_of_memory(self, device: int, requested_bytes: int, free_bytes: int) -> None:
         """Called by the allocator at the failing request, before the exception: the state is that of the failure."""
-        self._oom_count += 1
+        self.oom_count += 1
         self._marks.note("oom", device=device, requested_bytes=requested_bytes, free_bytes=free_bytes)
-        self._add_sample(device, free_bytes, self._device.mem_get_info(device)[1], self._marks.step_count, "oom")
+        with shielded("asking the device at an out of memory"):
+            self._add_sample(device, free_bytes, self._device.mem_get_info(device)[1], self._marks.step_count, "oom")
         if self._options.on_oom is not False:
-            self.dump(f"oom{self._oom_count:03d}")
+            self.dump(f"oom{self.oom_count:03d}")
 
     def dump(self, reason: str) -> Optional[Path]:
         """cost: PyTorch copies its whole history and looks up the names of its stacks, then it is pickled."""
@@ -170,8 +170,8 @@ class TorchHistory:
 
     def stop(self) -> list[Path]:
         try:
-            self._sample_all("end")
-            self._counters = self._read_counters()
+            with shielded("asking the device at the end"):  # it may be lost after an error of the program
+                self._sample_all("end")
             return [self._write(self._session.recording, "end")]
         finally:
             _stop_watching(self)
@@ -197,9 +197,6 @@ class TorchHistory:
         return {**torch_identity(self._torch), "devices": devices}
 
     def memory_stats(self) -> dict[str, dict[str, Any]]:
-        return self._counters or self._read_counters()
-
-    def _read_counters(self) -> dict[str, dict[str, Any]]:
         return {f"{self._device_type}:{index}": dict(self._device.memory_stats(index)) for index in self.used_devices()}
 
 

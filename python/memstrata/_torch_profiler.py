@@ -21,6 +21,7 @@ from ._torch import capture_block, torch_identity
 
 class TorchProfiler:
     name = "torch"
+    oom_count = 0
 
     def __init__(self, torch: Any, options: Options, session: Session, marks: Marks, run: dict[str, Any]) -> None:
         self._torch = torch

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import threading
+import types
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any, Optional
 import memstrata
 import pytest
 from memstrata import _recorder
+from memstrata._backend import frameworks_in_use
 from memstrata._session import write_file
 
 
@@ -26,6 +28,7 @@ class StandIn:
     """A backend that writes a file with the names of the calls it got."""
 
     name = "stand-in"
+    oom_count = 0
 
     def __init__(self, session: Any, broken: frozenset[str]) -> None:
         self.calls: list[str] = []
@@ -108,6 +111,49 @@ def test_an_exception_passes_unchanged_and_the_files_are_there(made: list[StandI
         raise problem
     assert caught.value is problem
     assert (tmp_path / "run.pickle").is_file()
+
+
+@pytest.mark.parametrize(
+    ("problem", "is_dumped"),
+    [
+        (RuntimeError("CUDA error: out of memory"), True),
+        (RuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1 bytes."), True),
+        (type("OutOfMemoryError", (RuntimeError,), {})("CUDA out of memory."), True),
+        (RuntimeError("shapes do not match"), False),
+        (KeyError("out of memory"), False),
+    ],
+)
+def test_an_out_of_memory_that_no_allocator_told_of_is_written_when_it_leaves_the_block(
+    made: list[StandIn], tmp_path: Path, problem: Exception, is_dumped: bool
+) -> None:
+    with pytest.raises(type(problem)), memstrata.profile(tmp_path / "run.memstrata", quiet=True):
+        raise problem
+    assert (tmp_path / "run.memstrata" / "dumps" / "rank0_oom001").exists() == is_dumped
+
+
+def test_several_frameworks_count_only_where_a_device_is_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    def install(name: str, **contents: Any) -> None:
+        module = types.ModuleType(name)
+        vars(module).update(contents)
+        monkeypatch.setitem(sys.modules, name, module)
+
+    class Device:
+        def __init__(self, is_there: bool) -> None:
+            self._is_there = is_there
+
+        def is_available(self) -> bool:
+            return self._is_there
+
+    assert frameworks_in_use() == []
+    install("jax")
+    install("jax._src.xla_bridge", _backends={})
+    assert frameworks_in_use() == ["jax"]
+    install("torch", cuda=Device(True))
+    assert frameworks_in_use() == ["torch"]
+    install("jax._src.xla_bridge", _backends={"cuda": object()})
+    assert frameworks_in_use() == ["torch", "jax"]
+    install("torch", cuda=Device(False))
+    assert frameworks_in_use() == ["jax"]
 
 
 @pytest.mark.parametrize("call", ["start", "step", "annotation", "stop", "identity", "memory_stats"])
