@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import cli_reference, render_terminal
+from . import cli_reference, python_reference, render_terminal
 from .doc_commands import REPOSITORY, blocks_of, problems_of
 
 SAMPLE = REPOSITORY / "tests" / "sample" / "training_oom.pickle"
@@ -94,6 +94,7 @@ def main() -> int:
     binary = parser.parse_args().binary.resolve()
     problems = [problem for page in pages() for problem in link_problems(page)]
     problems += cli_reference.problems(binary)
+    problems += python_reference.problems()
     problems += render_terminal.problems(binary)
     block_count, wrong_commands = command_problems(binary)
     problems += wrong_commands

@@ -166,6 +166,7 @@ Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const Su
   summary.category_basis = BasisFor(heap, options.by);
   summary.holders = FindHolders(store, heap, CategoriesFor(store, heap, summary.category_basis), summary.holders_at,
                                 options.by, options.top_count);
+  summary.outside = FindOutside(heap, summary.live_peak.time_ns);
   FindOutOfMemory(store, heap, live, summary);
   DescribeEnd(store, heap, live, summary);
   Curve scratch = std::move(live);

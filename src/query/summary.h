@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "index/curve.h"
 #include "query/host_summary.h"
+#include "query/outside.h"
 #include "query/profile_summary.h"
 
 namespace memstrata {
@@ -67,6 +68,7 @@ struct HeapSummary {
   std::optional<uint64_t> end_pending_bytes;
   std::optional<uint64_t> end_reserved_bytes;
   std::optional<IdleBytes> idle;
+  std::optional<OutsideMemory> outside;
   Moment holders_at;           // the peak unless asked otherwise
   uint64_t holders_bytes = 0;  // live at that moment = Σ holders
   CategoryBasis category_basis = CategoryBasis::kAnalysis;

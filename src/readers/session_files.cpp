@@ -47,7 +47,46 @@ Found Search(const std::string& folder) {
   return found;
 }
 
+std::vector<std::string> FilesIn(const fs::path& folder, std::string_view suffix) {
+  std::vector<std::string> files;
+  std::error_code problem;
+  for (fs::directory_iterator at(folder, problem); !problem && at != fs::directory_iterator(); at.increment(problem)) {
+    std::error_code ignored;
+    const std::string name = at->path().filename().string();
+    if (at->is_regular_file(ignored) && !name.starts_with('.') && name.ends_with(suffix))
+      files.push_back(at->path().string());
+    if (files.size() == kMostEntries) break;
+  }
+  // rank9 before rank10
+  std::sort(files.begin(), files.end(), [](const std::string& a, const std::string& b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+  });
+  return files;
+}
+
+// A session folder of memstrata's capture: PyTorch's snapshots, and what JAX and TensorFlow wrote, of every rank.
+Status ExpandSession(const fs::path& folder, SessionFiles& session) {
+  const size_t count_before = session.files.size();
+  const auto add = [&](const std::vector<std::string>& files) {
+    session.files.insert(session.files.end(), files.begin(), files.end());
+  };
+  add(FilesIn(folder / "torch", ".pickle"));
+  std::map<std::string, std::vector<std::string>> profiles;  // folder of a rank → files of its last run
+  for (auto& [run, files] : Search((folder / "xplane").string()).runs)
+    profiles[fs::path(run).lexically_relative(folder / "xplane").begin()->string()] = std::move(files);
+  for (auto& [rank, files] : profiles) {
+    std::sort(files.begin(), files.end());
+    add(files);
+  }
+  add(FilesIn(folder / "jax", "_end.prof"));
+  if (session.files.size() > count_before) return {};
+  return Fail(ErrorCode::kNotFound,
+              "This session folder holds no complete recording: the program ended before one was written.");
+}
+
 Status Expand(const std::string& folder, SessionFiles& session) {
+  std::error_code ignored;
+  if (fs::is_regular_file(fs::path(folder) / "session.json", ignored)) return ExpandSession(folder, session);
   Found found = Search(folder);
   if (!found.runs.empty()) {
     const auto own = found.runs.find(fs::path(folder).lexically_normal().string());

@@ -1,5 +1,6 @@
 #pragma once
-// What the user names may be folders: a TensorBoard log directory, the folder of one run, a dump of compiled programs.
+// What the user names may be folders: a session of memstrata's capture, a TensorBoard log directory, the folder of one
+// run, a dump of compiled programs.
 
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ struct SessionFiles {
   uint64_t unreadable_count = 0;  // *.xplane.riegeli beside files that can be read
 };
 
-/// Replaces each folder by the files to read in it: the *.xplane.pb of the run itself, or of the last run (by name,
+/// Replaces each folder by the files to read in it: those of every rank where it holds a session.json; else the *.xplane.pb of the run itself, or of the last run (by name,
 /// which is its time) below it in plugins/profile; else the HloProtos in it. Other paths stay as they are. errors:
 /// kNotFound when a folder holds nothing that can be read, kUnsupportedFormat when it holds riegeli files alone limits:
 /// folders 8 deep, 100,000 entries

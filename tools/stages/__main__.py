@@ -15,6 +15,7 @@ STAGES = (
     Stage("release", "GCC release build and its tests", native.release),
     Stage("browser", "the page of the built program in a real browser", page.browser),
     Stage("python", "the program against the independent oracle", native.python_tests),
+    Stage("frameworks", "the Python package, with real PyTorch, JAX and TensorFlow", native.frameworks),
     Stage("documents", "links and every command shown", documents.documents),
     Stage("instructions", "instructions of a summary against the recorded number", native.instructions),
     Stage("sanitizers", "tests under ASan and UBSan", native.sanitizers, thorough=True),

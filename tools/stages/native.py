@@ -46,6 +46,16 @@ def python_tests(log: Log) -> Counts:
     return read_counts(report)
 
 
+def frameworks(log: Log) -> Counts:
+    """The Python package: types, rules, and real frameworks. What cannot be installed is skipped, with the reason."""
+    log.need([REPOSITORY / "tools" / "frameworks"])
+    report = BUILD / "pytest-package.xml"
+    report.unlink(missing_ok=True)
+    types = log.check([sys.executable, "-m", "mypy"])
+    log.run([sys.executable, "-m", "pytest", "-q", "-rfEs", "python/tests", f"--junitxml={report}"])
+    return types + read_counts(report)
+
+
 def sanitizers(log: Log) -> Counts:
     return build_and_test(log, "asan", [])
 

@@ -165,6 +165,20 @@ struct Capabilities {
 /// Why a heap's highest moment may lie outside what was recorded.
 enum class LowerBoundReason : uint8_t { kExact, kNoEvents, kRingOverflow, kLateStart, kTruncated };
 
+/// Why the device was asked at that moment.
+enum class SampleReason : uint8_t { kBegin, kStep, kOutOfMemory, kEnd, kOther };
+inline constexpr std::string_view kSampleReasonNames[] = {"begin", "step", "oom", "end", "other"};
+
+/// What the device said at one moment, beside what the framework held then.
+struct DeviceSample {
+  int64_t time_ns = kNoTime;
+  uint64_t free_bytes = 0;
+  uint64_t total_bytes = 0;     // of the device
+  uint64_t reserved_bytes = 0;  // by the allocator of the heap
+  SampleReason reason = SampleReason::kOther;
+  uint32_t step = kNone;  // steps that the program had ended by then; kNone: not said
+};
+
 /// One memory space of one allocator.
 struct Heap {
   std::string id;         // "cuda:0"; unique in the session
@@ -184,6 +198,7 @@ struct Heap {
   uint64_t lost_event_count = kUnknownBytes;  // overwritten in a full ring buffer; kUnknownBytes = not said
   LowerBoundReason lower_bound = LowerBoundReason::kExact;
   Capabilities capabilities;
+  std::vector<DeviceSample> device_samples;  // by time; empty where nobody asked the device
 };
 
 struct Source {

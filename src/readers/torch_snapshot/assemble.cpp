@@ -22,8 +22,13 @@ struct Plan {
   bool final_known = false;           // the segments belong to the moment after the last event
 };
 
-std::string HeapName(const Plan& plan) {
-  return fmt::format("{}:{}", plan.kind == HeapKind::kHost ? "host" : "cuda", plan.device);
+std::string HeapName(const Plan& plan, const CaptureBlock& capture) {
+  return fmt::format("{}:{}", plan.kind == HeapKind::kHost ? capture.host_type : capture.device_type, plan.device);
+}
+
+std::string_view AllocatorName(const Plan& plan, const CaptureBlock& capture) {
+  if (plan.kind == HeapKind::kDevice) return "torch_caching";
+  return capture.host_type == "cpu" ? "torch_cpu" : "torch_pinned_host";
 }
 
 class Assembler {
@@ -148,8 +153,8 @@ class Assembler {
 
   Status BuildHeap(const Plan& plan, RowRange events) {
     Heap heap;
-    heap.id = HeapName(plan);
-    heap.allocator = plan.kind == HeapKind::kHost ? "torch_pinned_host" : "torch_caching";
+    heap.id = HeapName(plan, root_.capture);
+    heap.allocator = AllocatorName(plan, root_.capture);
     heap.kind = plan.kind;
     heap.device = plan.device;
     heap.source = builder_.current_source();
@@ -159,6 +164,7 @@ class Assembler {
     AllocationTracker tracker(builder_, heap, &rounding_);
     MEMSTRATA_ASSIGN_OR_RETURN(const PairingResult pairing, tracker.Run(plan.final_known ? &final_blocks : nullptr));
     SetPools(heap, plan);
+    AddSamples(heap, plan);
     Judge(heap, plan, pairing);
     store_.heaps.push_back(std::move(heap));
     return {};
@@ -265,6 +271,16 @@ class Assembler {
     }
   }
 
+  void AddSamples(Heap& heap, const Plan& plan) const {
+    if (plan.kind != HeapKind::kDevice) return;
+    for (const auto& [device, sample] : root_.capture.samples) {
+      if (device == plan.device) heap.device_samples.push_back(sample);
+    }
+    std::stable_sort(heap.device_samples.begin(), heap.device_samples.end(),
+                     [](const DeviceSample& a, const DeviceSample& b) { return a.time_ns < b.time_ns; });
+    if (!heap.device_samples.empty()) heap.capacity_bytes = heap.device_samples.back().total_bytes;
+  }
+
   void Judge(Heap& heap, const Plan& plan, const PairingResult& pairing) {
     Capabilities& can = heap.capabilities;
     can.has_events = heap.events.size() > 0;
@@ -324,12 +340,20 @@ class Assembler {
       builder_.AddMissing("stacks", "No event or block carries a call stack: it was recorded without context.",
                           "Call torch.cuda.memory._record_memory_history(context=\"all\", stacks=\"python\").");
     }
+    const bool all_sampled = std::all_of(plans.begin(), plans.end(), [&](const Plan& plan) {
+      return plan.kind == HeapKind::kHost ||
+             std::any_of(root_.capture.samples.begin(), root_.capture.samples.end(),
+                         [&](const auto& sample) { return sample.first == plan.device; });
+    });
+    if (all_sampled && !root_.capture.samples.empty()) return;
     builder_.AddMissing("capacity", "A PyTorch snapshot does not say how large the device is.",
-                        "Note torch.cuda.mem_get_info() beside the snapshot.");
+                        "Record with memstrata.profile, which asks the device, or note torch.cuda.mem_get_info() "
+                        "beside the snapshot.");
     builder_.AddMissing("memory outside the allocator",
                         "A PyTorch snapshot holds only what PyTorch's own allocator handed out: not the CUDA context, "
                         "NCCL, or other libraries and processes.",
-                        "Compare torch.cuda.mem_get_info() or nvidia-smi with the reserved bytes.");
+                        "Record with memstrata.profile, which asks the device, or compare nvidia-smi with the reserved "
+                        "bytes.");
   }
 
   StoreBuilder& builder_;

@@ -179,6 +179,10 @@ class Decoder {
   void ReadOverflow(Symbol key, Value value, SnapshotRoot& root);
   Error NotASnapshot(Value root) const;
 
+  // decoder_capture.cpp: the key "memstrata"
+  void ReadCapture(Value block, SnapshotRoot& root);
+  void ReadSamples(Value rows, CaptureBlock& capture);
+
   StoreBuilder& builder_;
   uint64_t memory_limit_bytes_;
   Records records_;

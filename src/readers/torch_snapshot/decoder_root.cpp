@@ -133,6 +133,9 @@ Result<SnapshotRoot> Decoder::Root(Value value) {
       case Symbol::kTraceAllocMaxEntries:
         ReadOverflow(key, item, root);
         break;
+      case Symbol::kMemstrata:
+        ReadCapture(item, root);
+        break;
       default:
         builder_.diagnostics().Note(
             Severity::kInfo, "unknown_top_level_key",

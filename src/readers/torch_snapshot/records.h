@@ -62,6 +62,13 @@ struct Records {
   std::vector<RecordList> lists;
 };
 
+/// What memstrata's capture adds to a snapshot: the key "memstrata".
+struct CaptureBlock {
+  std::string device_type = "cuda";  // prefix of the ids of device heaps
+  std::string host_type = "host";    // likewise; "cpu": the host's own allocator, not pinned memory
+  std::vector<std::pair<uint32_t, DeviceSample>> samples;  // device → sample, as written
+};
+
 /// The top level of a snapshot. Lists are rows of Records::lists, kNone where the file has none.
 struct SnapshotRoot {
   uint32_t segments = kNone;
@@ -73,6 +80,7 @@ struct SnapshotRoot {
   std::vector<std::pair<std::string, std::string>> settings;
   std::vector<bool> overflowed;       // per device; one entry may stand for all
   std::vector<uint64_t> max_entries;  // likewise
+  CaptureBlock capture;
   bool is_list = false;               // the form of 1.12 and 1.13, and of MemPool.snapshot()
 };
 

@@ -54,6 +54,7 @@ constexpr Word kWords[] = {
     {"host_traces", Symbol::kHostTraces},
     {"trace_alloc_overflowed", Symbol::kTraceAllocOverflowed},
     {"trace_alloc_max_entries", Symbol::kTraceAllocMaxEntries},
+    {"memstrata", Symbol::kMemstrata},
     {"alloc", Symbol::kAlloc},
     {"free", Symbol::kFree},
     {"free_requested", Symbol::kFreeRequested},

@@ -57,6 +57,7 @@ enum class Symbol : uint8_t {
   kHostTraces,
   kTraceAllocOverflowed,
   kTraceAllocMaxEntries,
+  kMemstrata,
   // actions
   kAlloc,
   kFree,

@@ -1,6 +1,7 @@
 // What a snapshot becomes in the store, on inputs small enough to write down. The whole format is covered by
 // tests/integration, whose answers come from an independent reader.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "readers/reader.h"
@@ -61,6 +62,58 @@ TEST(TorchSnapshotReader, NoFreeByteOnTheDeviceIsKnownAndMissingIsNot) {
   ASSERT_EQ(store->events.size(), 2u);
   EXPECT_EQ(store->events.addr[0], 0u);
   EXPECT_EQ(store->events.addr[1], kUnknownBytes);
+}
+
+// A snapshot as the capture writes it: `block` is the value of its key "memstrata".
+std::string Captured(std::string_view block) {
+  return fmt::format(
+      R"({{"segments": [], "device_traces": [[{{"action": "alloc", "addr": 256, "size": 512, "stream": 0, )"
+      R"("time_us": 5}}]], "host_traces": [[{{"action": "alloc", "addr": 8, "size": 4, "stream": 0}}]], )"
+      R"("memstrata": {}}})",
+      block);
+}
+
+TEST(TorchSnapshotReader, CaptureNamesHeapsAndTellsTheDevice) {
+  const Result<Store> store =
+      Open(Captured(R"({"device_type": "xpu", "host_type": "cpu", "identity": "{}", "samples": [)"
+                    R"([0, 9000, 600, 1000, 300, 200, 2, "step"], [0, 4000, 700, 1000, 300, 200, -1, "begin"],)"
+                    R"([1, 4000, 700, 1000, 300, 200, -1, "begin"]]})"));
+  ASSERT_TRUE(store.has_value()) << store.error().message;
+  ASSERT_EQ(store->heaps.size(), 2u);
+  EXPECT_EQ(store->heaps[0].id, "xpu:0");
+  EXPECT_EQ(store->heaps[1].id, "cpu:0");
+  EXPECT_EQ(store->heaps[1].allocator, "torch_cpu");
+  EXPECT_EQ(store->heaps[0].capacity_bytes, 1000u);
+  ASSERT_EQ(store->heaps[0].device_samples.size(), 2u) << "by time, those of the other device left out";
+  EXPECT_EQ(store->heaps[0].device_samples[0].reason, SampleReason::kBegin);
+  EXPECT_EQ(store->heaps[0].device_samples[0].step, kNone);
+  EXPECT_EQ(store->heaps[0].device_samples[1].reason, SampleReason::kStep);
+  EXPECT_EQ(store->heaps[0].device_samples[1].step, 2u);
+  for (const Missing& missing : store->missing) EXPECT_NE(missing.what, "capacity");
+}
+
+TEST(TorchSnapshotReader, HostileCaptureChangesNothing) {
+  for (
+      const std::string_view block :
+      {R"([])", R"({"device_type": "../cuda", "host_type": "", "samples": 7})",
+       R"({"samples": [[0], ["a", 1, 2, 3, 4, 5, 6, "step"], [0, -1, 2, 3, 4, 5, 6, "step"], [5000, 1, 2, 3, 4, 5, 6, 7]]})"}) {
+    const Result<Store> store = Open(Captured(block));
+    ASSERT_TRUE(store.has_value()) << store.error().message;
+    EXPECT_EQ(store->heaps[0].id, "cuda:0") << block;
+    EXPECT_EQ(store->heaps[1].id, "host:0") << block;
+    EXPECT_TRUE(store->heaps[0].device_samples.empty()) << block;
+    EXPECT_EQ(store->heaps[0].capacity_bytes, kUnknownBytes) << block;
+  }
+}
+
+TEST(TorchSnapshotReader, FullBufferOfACaptureMakesALowerBound) {
+  const Result<Store> store =
+      Open(R"({"segments": [{"address": 256, "total_size": 512, "device": 0, "segment_type": "small", "stream": 0, )"
+           R"("blocks": [{"address": 256, "size": 512, "requested_size": 512, "state": "active_allocated"}]}], )"
+           R"("device_traces": [[{"action": "segment_alloc", "addr": 4096, "size": 512, "stream": 0}]], )"
+           R"("memstrata": {"max_entries": 1}})");
+  ASSERT_TRUE(store.has_value()) << store.error().message;
+  EXPECT_EQ(store->heaps[0].lower_bound, LowerBoundReason::kRingOverflow);
 }
 
 }  // namespace

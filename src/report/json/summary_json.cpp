@@ -66,6 +66,24 @@ void WriteFragmentation(JsonWriter& json, const std::optional<IdleBytes>& idle) 
   json.EndObject();
 }
 
+void WriteOutside(JsonWriter& json, const std::optional<OutsideMemory>& outside) {
+  json.Key("outside");
+  if (!outside) {
+    json.Null();
+    return;
+  }
+  const DeviceSample& sample = outside->sample;
+  json.StartObject();
+  json.Field("bytes", outside->bytes);
+  json.Field("highest_bytes", outside->highest_bytes);
+  json.Field("at", kSampleReasonNames[static_cast<size_t>(sample.reason)]);
+  json.Field("step", sample.step == kNone ? std::nullopt : std::optional<uint32_t>(sample.step));
+  json.Field("time_ns", sample.time_ns);
+  json.Field("device_used_bytes", sample.total_bytes - sample.free_bytes);
+  json.Field("reserved_bytes", sample.reserved_bytes);
+  json.EndObject();
+}
+
 void WriteHolder(JsonWriter& json, const Store& store, const Holder& holder, uint64_t total_bytes) {
   json.StartObject();
   json.Field("bytes", holder.bytes);
@@ -120,6 +138,7 @@ void WriteHeap(JsonWriter& json, const Store& store, const HeapSummary& summary)
   if (summary.profile) WriteProfileFigures(json, *summary.profile);
   WriteEnd(json, summary);
   WriteFragmentation(json, summary.idle);
+  WriteOutside(json, summary.outside);
   json.Key("holders_at");
   json.StartObject();
   json.Field("seq",

@@ -101,6 +101,7 @@ class SummaryText {
     if (heap.reserved_peak)
       Line("Peak reserved", fmt::format("{}{}  {}", bound, FormatBytes(heap.reserved_peak->bytes),
                                         style_.Dim("(taken from the device)")));
+    WriteOutside(heap);
     std::string end = FormatBytes(heap.end_live_bytes) + " live";
     if (heap.end_reserved_bytes) end += fmt::format(", {} reserved", FormatBytes(*heap.end_reserved_bytes));
     if (heap.end_pending_bytes && *heap.end_pending_bytes > 0)
@@ -114,6 +115,19 @@ class SummaryText {
     if (heap.is_lower_bound)
       Line("", style_.Warn(
                    WrapLines("Lower bound: " + heap.lower_bound_reason, width_ - kLabelWidth - 2, kLabelWidth + 2)));
+  }
+
+  void WriteOutside(const HeapSummary& heap) {
+    if (!heap.outside) return;
+    const DeviceSample& sample = heap.outside->sample;
+    std::string when(kSampleReasonNames[static_cast<size_t>(sample.reason)]);
+    if (sample.step != kNone) when = fmt::format("step {}", sample.step);
+    if (sample.reason == SampleReason::kOutOfMemory) when = "the out of memory";
+    Line("Outside", fmt::format("{}  {}", FormatBytes(heap.outside->bytes),
+                                style_.Dim(fmt::format("(on the device at {}: {} used - {} reserved; of {})", when,
+                                                       FormatBytes(sample.total_bytes - sample.free_bytes),
+                                                       FormatBytes(sample.reserved_bytes),
+                                                       FormatBytes(sample.total_bytes)))));
   }
 
   void WriteHolders(const HeapSummary& heap) {

@@ -1,0 +1,139 @@
+"""PyTorch without an allocator history (CPU, MPS): memory events of `torch.profiler`, in the form of a snapshot.
+
+The profiler keeps its events until it is stopped, so nothing can be dumped in between. Sizes are those that the
+allocator was asked for; the CPU has no reserved memory, no blocks and no capacity here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Optional
+
+from ._errors import warn
+from ._marks import Marks
+from ._options import Options
+from ._session import Session, write_file
+from ._torch import capture_block, torch_identity
+
+
+class TorchProfiler:
+    name = "torch"
+    oom_count = 0
+
+    def __init__(self, torch: Any, options: Options, session: Session, marks: Marks, run: dict[str, Any]) -> None:
+        self._torch = torch
+        self._options = options
+        self._session = session
+        self._marks = marks
+        self._run = run
+        self._profiler: Any = None
+
+    def start(self) -> None:
+        warn(
+            "there is no device with a memory history here (CUDA, ROCm or XPU): "
+            "tensors are recorded through torch.profiler, written at the end only"
+        )
+        self._profiler = self._torch.profiler.profile(
+            activities=[self._torch.profiler.ProfilerActivity.CPU],
+            profile_memory=True,
+            with_stack=self._options.mode.stacks is not None,
+            **self._keep_all_events(),
+        )
+        self._profiler.start()
+
+    def _keep_all_events(self) -> dict[str, bool]:
+        """Newer versions warn unless told; there is one cycle only, so it changes nothing."""
+        accepted = inspect.signature(self._torch.profiler.profile.__init__).parameters
+        return {"acc_events": True} if "acc_events" in accepted else {}
+
+    def step(self, index: int) -> None:
+        """Nothing: the steps come from the marks."""
+
+    def annotation(self, name: str) -> Any:
+        return None
+
+    def dump(self, reason: str) -> Optional[Path]:
+        return None
+
+    def stop(self) -> list[Path]:
+        self._profiler.stop()
+        snapshot = snapshot_of(self._profiler.profiler.kineto_results.experimental_event_tree())
+        snapshot["external_annotations"] = self._marks.annotations([0])
+        identity = {**self._run, **self.identity()}
+        block = capture_block(snapshot.pop("device_type"), identity, "end", [], self._options)
+        snapshot["memstrata"] = {**block, "host_type": "cpu"}
+        return [write_file(self._session.recording, lambda file: pickle.dump(snapshot, file, protocol=4))]
+
+    def identity(self) -> dict[str, Any]:
+        return {**torch_identity(self._torch), "devices": []}
+
+    def memory_stats(self) -> dict[str, dict[str, Any]]:
+        return {}  # PyTorch counts nothing for the CPU
+
+
+def snapshot_of(roots: list[Any]) -> dict[str, Any]:
+    """The allocations of an event tree as a snapshot: the CPU's as host trace, those of other devices by ordinal."""
+    host: list[dict[str, Any]] = []
+    devices: dict[int, list[dict[str, Any]]] = {}
+    device_type = "cuda"
+    stacks: dict[int, list[dict[str, Any]]] = {}
+    for event in sorted(_allocations(roots), key=lambda found: found.start_time_ns):
+        fields = event.typed[1]
+        row = {
+            "action": "alloc" if fields.alloc_size > 0 else "free_completed",
+            "addr": fields.ptr,
+            "size": abs(fields.alloc_size),
+            "stream": 0,
+            "time_us": event.start_time_ns // 1000,
+        }
+        frames = _stack(event.parent, stacks)
+        if frames:
+            row["frames"] = frames
+        if fields.device.type == "cpu":
+            host.append(row)
+        else:
+            device_type = fields.device.type
+            devices.setdefault(fields.device.index or 0, []).append(row)
+    traces = [devices.get(index, []) for index in range(max(devices, default=-1) + 1)]
+    return {"segments": [], "device_traces": traces, "host_traces": [host], "device_type": device_type}
+
+
+def _allocations(roots: list[Any]) -> Iterator[Any]:
+    waiting = list(roots)
+    while waiting:
+        event = waiting.pop()
+        waiting.extend(event.children)
+        if event.tag.name == "Allocation":
+            yield event
+
+
+def _stack(event: Any, known: dict[int, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Innermost first: operators by name, Python functions with the line at which they stood."""
+    if event is None:
+        return []
+    if event.id in known:
+        return known[event.id]
+    chain = []
+    line = None  # of the call that the function around made
+    at = event
+    while at is not None:
+        fields = at.typed[1]
+        kind = at.tag.name
+        if kind == "PyCall":
+            own = fields.callsite
+            chain.append(
+                {
+                    "name": own.function_name,
+                    "filename": own.file_name,
+                    "line": own.line_number if line is None else line,
+                }
+            )
+            line = fields.caller.line_number
+        elif kind == "TorchOp":
+            chain.append({"name": at.name, "filename": "", "line": 0})
+        at = at.parent
+    known[event.id] = chain
+    return chain

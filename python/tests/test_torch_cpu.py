@@ -1,0 +1,118 @@
+"""Real PyTorch without a device: memory events of its profiler, as a recording that the engine reads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from frameworks import TORCH, Framework, framework
+
+NO_DEVICE = {"CUDA_VISIBLE_DEVICES": ""}
+
+
+@pytest.fixture(params=TORCH)
+def torch(request: pytest.FixtureRequest) -> Framework:
+    return framework(request.param, card="h100-80g")
+
+
+def test_sizes_peak_and_stacks_of_cpu_tensors(torch: Framework, tmp_path: Path) -> None:
+    output, errors = torch.run(
+        """
+        import json, torch
+        def make_weights():
+            return torch.empty(1 << 20, dtype=torch.float32)
+        with memstrata.profile("run.memstrata", quiet=True) as p:
+            kept = make_weights()
+            for _ in range(3):
+                temporary = torch.empty(1 << 18, dtype=torch.float32)
+                del temporary
+                p.step()
+        heap = p.summary["heaps"][0]
+        holder = heap["holders"][0]
+        names = [frame["function"] for frame in holder["stack"]]
+        end = heap["end"]["live_bytes"]
+        print(json.dumps([p.peak.heap, heap["allocator"], p.peak.live_bytes, end, holder["bytes"], names]))
+        """,
+        tmp_path,
+        **NO_DEVICE,
+    )
+    heap, allocator, peak_bytes, end_bytes, held_bytes, names = json.loads(output.splitlines()[-1])
+    assert (heap, allocator) == ("cpu:0", "torch_cpu")
+    assert peak_bytes == (4 << 20) + (1 << 20)
+    assert end_bytes == 4 << 20
+    assert held_bytes == 4 << 20
+    assert "make_weights" in names
+    assert "no device with a memory history" in errors
+
+
+def test_light_records_no_stacks(torch: Framework, tmp_path: Path) -> None:
+    output, _ = torch.run(
+        """
+        import torch
+        with memstrata.profile("run.memstrata", mode="light", quiet=True) as p:
+            kept = torch.empty(1 << 20)
+        print([holder["stack"] for holder in p.summary["heaps"][0]["holders"]])
+        """,
+        tmp_path,
+        **NO_DEVICE,
+    )
+    assert output.splitlines()[-1] == "[[]]"
+
+
+def test_steps_and_phases_are_spans_of_the_recording(torch: Framework, tmp_path: Path) -> None:
+    output, _ = torch.run(
+        """
+        import torch
+        with memstrata.profile("run.pickle", quiet=True) as p:
+            for _ in range(2):
+                with p.annotate("forward"):
+                    work = torch.empty(1 << 10) + 1
+                p.step()
+        from memstrata._engine import run_engine
+        print(run_engine(["convert", "run.pickle", "--to", "csv", "--table", "spans"]).decode())
+        """,
+        tmp_path,
+        **NO_DEVICE,
+    )
+    assert output.count("forward,") == 2
+    assert "ProfilerStep#0,step" in output and "ProfilerStep#1,step" in output
+
+
+def test_a_program_that_imports_torch_late_is_recorded_from_its_next_step(torch: Framework, tmp_path: Path) -> None:
+    output, _ = torch.run(
+        """
+        with memstrata.profile("run.memstrata", quiet=True) as p:
+            p.step()
+            import torch
+            p.step()
+            kept = torch.empty(1 << 20)
+        print(p.peak.live_bytes)
+        """,
+        tmp_path,
+        **NO_DEVICE,
+    )
+    assert output.splitlines()[-1] == str(4 << 20)
+
+
+def test_every_form_can_be_saved(torch: Framework, tmp_path: Path) -> None:
+    output, _ = torch.run(
+        """
+        import torch
+        with memstrata.profile("run.html", quiet=True) as p:
+            kept = torch.empty(1 << 20)
+        for suffix in ("svg", "json", "yaml", "md", "csv", "pickle"):
+            p.save(f"copy.{suffix}")
+        print(memstrata.load("copy.pickle").peak == memstrata.load("run.memstrata").peak)
+        print(sorted(p._repr_mimebundle_()))
+        """,
+        tmp_path,
+        **NO_DEVICE,
+    )
+    assert output.splitlines()[-2:] == ["True", "['text/html', 'text/plain']"]
+    assert (tmp_path / "run.html").read_text().startswith("<!doctype html>")
+    assert (tmp_path / "copy.svg").read_text().startswith("<svg")
+    assert json.loads((tmp_path / "copy.json").read_text())["heaps"][0]["id"] == "cpu:0"
+    assert '"id": "cpu:0"' in (tmp_path / "copy.yaml").read_text()
+    assert "## cpu:0" in (tmp_path / "copy.md").read_text()
+    assert (tmp_path / "copy.csv").read_text().startswith("row,") or "size_bytes" in (tmp_path / "copy.csv").read_text()
