@@ -9,3 +9,16 @@ function(memstrata_embed TARGET NAME FILE)
     VERBATIM)
   target_sources(${TARGET} PRIVATE ${OUTPUT})
 endfunction()
+
+# memstrata_embed_binary(TARGET NAME BUILT): the same for the bytes of a library that this project builds.
+function(memstrata_embed_binary TARGET NAME BUILT)
+  set(OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/embedded_${NAME}.cpp)
+  set(FILE_OF_BUILT "$<TARGET_FILE:${BUILT}>")
+  file(READ ${CMAKE_SOURCE_DIR}/cmake/embedded_binary.cpp.in TEMPLATE)
+  string(CONFIGURE "${TEMPLATE}" TEMPLATE @ONLY)
+  file(GENERATE OUTPUT ${OUTPUT} CONTENT "${TEMPLATE}")
+  # The assembler reads the bytes, so the object file depends on them.
+  set_source_files_properties(${OUTPUT} PROPERTIES OBJECT_DEPENDS "${CMAKE_BINARY_DIR}/dryrun/lib${BUILT}.so")
+  add_dependencies(${TARGET} ${BUILT})
+  target_sources(${TARGET} PRIVATE ${OUTPUT})
+endfunction()

@@ -21,10 +21,11 @@ ALLOWED = {
     "index": {"base", "model", "index"},
     "sim": {"base", "model", "sim"},
     "plan": {"base", "io", "plan"},
+    "dryrun": {"base", "io", "plan", "dryrun"},
     "analysis": {"base", "model", "index", "sim", "plan", "analysis"},
     "query": {"base", "model", "index", "sim", "plan", "analysis", "query"},
     "page": {"base", "page"},
-    "report": {"base", "model", "index", "plan", "analysis", "query", "page", "report"},
+    "report": {"base", "model", "index", "plan", "dryrun", "analysis", "query", "page", "report"},
     "serve": {"base", "model", "index", "analysis", "query", "page", "serve"},
     "cli": None,  # may include everything
 }

@@ -4,7 +4,7 @@ namespace memstrata::cli {
 
 std::span<const Subcommand* const> AllSubcommands() {
   static constexpr const Subcommand* kAll[] = {&kSummary, &kExplain, &kDiff,    &kOpen,
-                                               &kReport,  &kPlan,    &kConvert, &kDoctor};
+                                               &kReport,  &kPlan,    &kDryRun, &kConvert, &kDoctor};
   return kAll;
 }
 

@@ -8,6 +8,7 @@ namespace memstrata::cli {
 extern const Subcommand kConvert;
 extern const Subcommand kDiff;
 extern const Subcommand kDoctor;
+extern const Subcommand kDryRun;
 extern const Subcommand kExplain;
 extern const Subcommand kOpen;
 extern const Subcommand kPlan;

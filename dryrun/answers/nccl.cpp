@@ -1,0 +1,102 @@
+// NCCL: a communicator of any size in one process, so that one rank of a large job can run alone. Collectives move
+// nothing.
+
+#include <cstring>
+
+#include "core/device_memory.h"
+#include "core/export.h"
+#include "core/layouts.h"
+#include "core/record.h"
+#include "core/settings.h"
+#include "core/status.h"
+
+using namespace memstrata::device;  // NOLINT(google-build-using-namespace): this file only defines exported answers
+
+namespace {
+
+struct Communicator {
+  int32_t rank_count = 1;
+  int32_t rank = 0;
+};
+
+int32_t NewCommunicator(Communicator** communicator, int32_t rank_count, int32_t rank) {
+  *communicator = new Communicator{rank_count, rank};
+  return kSuccess;
+}
+
+}  // namespace
+
+MEMSTRATA_ANSWER(int32_t) ncclGetVersion(int32_t* version) {
+  *version = ProcessSettings().nccl_version;
+  return kSuccess;
+}
+MEMSTRATA_ANSWER(int32_t) ncclGetUniqueId(UniqueId* id) {
+  std::memset(id, 1, sizeof(*id));
+  return kSuccess;
+}
+MEMSTRATA_ANSWER(const char*) ncclGetErrorString(int32_t) { return "answer of the simulated card"; }
+MEMSTRATA_ANSWER(const char*) ncclGetLastError(Communicator*) { return ""; }
+MEMSTRATA_ANSWER(int32_t) ncclCommInitRank(Communicator** made, int32_t rank_count, UniqueId, int32_t rank) {
+  return NewCommunicator(made, rank_count, rank);
+}
+MEMSTRATA_ANSWER(int32_t)
+ncclCommInitRankConfig(Communicator** made, int32_t rank_count, UniqueId, int32_t rank, void*) {
+  return NewCommunicator(made, rank_count, rank);
+}
+MEMSTRATA_ANSWER(int32_t)
+ncclCommInitRankScalable(Communicator** made, int32_t rank_count, int32_t rank, int32_t, UniqueId*, void*) {
+  return NewCommunicator(made, rank_count, rank);
+}
+MEMSTRATA_ANSWER(int32_t) ncclCommInitAll(Communicator** made, int32_t device_count, const int32_t*) {
+  for (int32_t device = 0; device < device_count; ++device) NewCommunicator(&made[device], device_count, device);
+  return kSuccess;
+}
+/// The size of the part is only known to all ranks together; the parent's is an upper bound, and no memory depends on
+/// it.
+MEMSTRATA_ANSWER(int32_t) ncclCommSplit(Communicator* parent, int32_t, int32_t key, Communicator** made, void*) {
+  return NewCommunicator(made, parent->rank_count, key);
+}
+MEMSTRATA_ANSWER(int32_t) ncclCommCount(const Communicator* communicator, int32_t* count) {
+  *count = communicator->rank_count;
+  return kSuccess;
+}
+MEMSTRATA_ANSWER(int32_t) ncclCommUserRank(const Communicator* communicator, int32_t* rank) {
+  *rank = communicator->rank;
+  return kSuccess;
+}
+MEMSTRATA_ANSWER(int32_t) ncclCommGetAsyncError(Communicator*, int32_t* error) {
+  *error = kSuccess;
+  return kSuccess;
+}
+MEMSTRATA_ANSWER(int32_t) ncclCommFinalize(Communicator*) { return kSuccess; }
+MEMSTRATA_ANSWER(int32_t) ncclCommDestroy(Communicator* communicator) {
+  delete communicator;
+  return kSuccess;
+}
+MEMSTRATA_ANSWER(int32_t) ncclCommAbort(Communicator* communicator) { return ncclCommDestroy(communicator); }
+
+MEMSTRATA_ANSWER(int32_t) ncclMemAlloc(void** address, size_t size_bytes) {
+  constexpr int32_t kUnhandledCudaError = 1;
+  *address = reinterpret_cast<void*>(Memory().Allocate(CurrentThread().device, size_bytes));
+  return *address != nullptr ? kSuccess : kUnhandledCudaError;
+}
+MEMSTRATA_ANSWER(int32_t) ncclMemFree(void* address) {
+  Memory().Free(reinterpret_cast<uintptr_t>(address));
+  return kSuccess;
+}
+MEMSTRATA_ANSWER(int32_t) ncclGroupStart() { return kSuccess; }
+MEMSTRATA_ANSWER(int32_t) ncclGroupEnd() { return kSuccess; }
+
+#define MEMSTRATA_COLLECTIVE(name)           \
+  MEMSTRATA_ANSWER(int32_t) name() {         \
+    ProcessRecord().CountLibraryCall(#name); \
+    return kSuccess;                         \
+  }
+MEMSTRATA_COLLECTIVE(ncclAllReduce)
+MEMSTRATA_COLLECTIVE(ncclAllGather)
+MEMSTRATA_COLLECTIVE(ncclReduceScatter)
+MEMSTRATA_COLLECTIVE(ncclBroadcast)
+MEMSTRATA_COLLECTIVE(ncclBcast)
+MEMSTRATA_COLLECTIVE(ncclReduce)
+MEMSTRATA_COLLECTIVE(ncclSend)
+MEMSTRATA_COLLECTIVE(ncclRecv)

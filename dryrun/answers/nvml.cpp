@@ -1,0 +1,107 @@
+// NVML: what management libraries ask. Handles are device numbers plus one.
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "core/device_memory.h"
+#include "core/export.h"
+#include "core/hardware.h"
+#include "core/settings.h"
+#include "core/status.h"
+
+using namespace memstrata::device;  // NOLINT(google-build-using-namespace): this file only defines exported answers
+
+namespace {
+
+constexpr int32_t kInvalidArgument = 2;
+constexpr int32_t kNvmlNotSupported = 3;
+constexpr int32_t kInsufficientSize = 7;
+
+struct MemoryInfo {  // nvmlMemory_t
+  uint64_t total_bytes, free_bytes, used_bytes;
+};
+struct ProcessInfo {  // nvmlProcessInfo_t of the second and third form
+  uint32_t process_id;
+  uint64_t used_bytes;
+  uint32_t gpu_instance, compute_instance;
+};
+
+int32_t DeviceOf(const void* handle) { return static_cast<int32_t>(reinterpret_cast<uintptr_t>(handle)) - 1; }
+
+int32_t HandleOf(int32_t device, void** handle) {
+  if (device < 0 || device >= ProcessSettings().device_count) return kInvalidArgument;
+  *handle = reinterpret_cast<void*>(static_cast<uintptr_t>(device) + 1);
+  return kSuccess;
+}
+
+}  // namespace
+
+MEMSTRATA_ANSWER(int32_t) nvmlInit_v2() { return kSuccess; }
+MEMSTRATA_ANSWER(int32_t) nvmlInit() { return kSuccess; }
+MEMSTRATA_ANSWER(int32_t) nvmlInitWithFlags(uint32_t) { return kSuccess; }
+MEMSTRATA_ANSWER(int32_t) nvmlShutdown() { return kSuccess; }
+MEMSTRATA_ANSWER(const char*) nvmlErrorString(int32_t) { return "error of the simulated card"; }
+MEMSTRATA_ANSWER(int32_t) nvmlDeviceGetCount_v2(uint32_t* count) {
+  *count = static_cast<uint32_t>(ProcessSettings().device_count);
+  return kSuccess;
+}
+MEMSTRATA_ANSWER(int32_t) nvmlDeviceGetHandleByIndex_v2(uint32_t index, void** handle) {
+  return HandleOf(static_cast<int32_t>(index), handle);
+}
+MEMSTRATA_ANSWER(int32_t) nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, void** handle) {
+  uint32_t domain = 0, bus = 0;
+  if (std::sscanf(bus_id, "%x:%x:", &domain, &bus) != 2) return kInvalidArgument;
+  return HandleOf(static_cast<int32_t>(bus) - kPciBus, handle);
+}
+MEMSTRATA_ANSWER(int32_t) nvmlDeviceGetMemoryInfo(void* handle, MemoryInfo* info) {
+  info->total_bytes = ProcessSettings().capacity_bytes;
+  info->free_bytes = Memory().FreeBytes(DeviceOf(handle));
+  info->used_bytes = info->total_bytes - info->free_bytes;
+  return kSuccess;
+}
+MEMSTRATA_ANSWER(int32_t)
+nvmlDeviceGetComputeRunningProcesses_v3(void* handle, uint32_t* count, ProcessInfo* processes) {
+  const bool has_room = *count >= 1 && processes != nullptr;
+  *count = 1;
+  if (!has_room) return kInsufficientSize;
+  const uint64_t used_bytes = ProcessSettings().capacity_bytes - Memory().FreeBytes(DeviceOf(handle));
+  processes[0] = {static_cast<uint32_t>(getpid()), used_bytes, UINT32_MAX, UINT32_MAX};
+  return kSuccess;
+}
+/// The first form of the structure ends before the instances.
+MEMSTRATA_ANSWER(int32_t) nvmlDeviceGetComputeRunningProcesses(void* handle, uint32_t* count, void* processes) {
+  struct FirstForm {
+    uint32_t process_id;
+    uint64_t used_bytes;
+  };
+  ProcessInfo full[1];
+  uint32_t room = *count < 1 ? *count : 1;
+  const int32_t status = nvmlDeviceGetComputeRunningProcesses_v3(handle, &room, processes != nullptr ? full : nullptr);
+  *count = room;
+  if (status == kSuccess) {
+    const FirstForm first = {full[0].process_id, full[0].used_bytes};
+    std::memcpy(processes, &first, sizeof(first));
+  }
+  return status;
+}
+MEMSTRATA_ANSWER(int32_t) nvmlSystemGetCudaDriverVersion_v2(int32_t* version) {
+  *version = ProcessSettings().cuda_version;
+  return kSuccess;
+}
+MEMSTRATA_ANSWER(int32_t) nvmlSystemGetDriverVersion(char* text, uint32_t length) {
+  std::snprintf(text, length, "simulated");
+  return kSuccess;
+}
+MEMSTRATA_ANSWER(int32_t) nvmlDeviceGetName(void*, char* name, uint32_t length) {
+  std::snprintf(name, length, "%s", ProcessSettings().card_name.c_str());
+  return kSuccess;
+}
+MEMSTRATA_ANSWER(int32_t) nvmlDeviceGetUUID(void* handle, char* text, uint32_t length) {
+  std::snprintf(text, length, "GPU-00000000-0000-0000-0000-%012x", static_cast<uint32_t>(DeviceOf(handle)));
+  return kSuccess;
+}
+MEMSTRATA_ANSWER(int32_t) nvmlDeviceGetNvLinkRemoteDeviceType(void*, uint32_t, int32_t*) { return kNvmlNotSupported; }
+MEMSTRATA_ANSWER(int32_t) nvmlDeviceGetNvLinkRemotePciInfo_v2(void*, uint32_t, void*) { return kNvmlNotSupported; }
+MEMSTRATA_ANSWER(int32_t) nvmlDeviceGetGpuFabricInfoV(void*, void*) { return kNvmlNotSupported; }

@@ -1,0 +1,293 @@
+"""What `memstrata dryrun` runs at the start of every Python process of a dry run, as `sitecustomize`.
+
+It waits until the program imports PyTorch, then turns the memory history on, counts optimizer steps, notes the source line
+of every read of device memory, and writes what it saw to the record folder when the process ends:
+
+    torch-PID.pickle   the framework's own snapshot
+    torch-PID.tsv      lines "kind<TAB>value<TAB>…": version, device peaks, steps, reads, out-of-memory events, the error
+
+It is used by `memstrata dryrun` alone: without the variable MEMSTRATA_DRYRUN_SETTINGS it does nothing. It never raises into
+the program.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import pickle
+import sys
+import types
+from collections import Counter
+from typing import Any, Callable, Optional
+
+SETTINGS_VARIABLE = "MEMSTRATA_DRYRUN_SETTINGS"
+
+
+def read_settings(path: str) -> dict[str, str]:
+    with open(path, encoding="utf-8") as file:
+        return dict(line.rstrip("\n").split(" ", 1) for line in file if " " in line)
+
+
+class AfterImport(importlib.abc.MetaPathFinder):
+    """Calls `action` once, when the module `name` has been imported."""
+
+    def __init__(self, name: str, action: Callable[[types.ModuleType], None]) -> None:
+        self.name = name
+        self.action = action
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> Optional[importlib.machinery.ModuleSpec]:
+        if fullname != self.name:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def execute_and_act(module: types.ModuleType) -> None:
+            execute(module)
+            self.action(module)
+
+        spec.loader.exec_module = execute_and_act  # type: ignore[method-assign]
+        return spec
+
+
+class Recorder:
+    """What one process saw. `folder` is where its record goes."""
+
+    def __init__(self, settings: dict[str, str]) -> None:
+        self.folder = settings["record_folder"]
+        self.steps_wanted = int(settings.get("steps", "0"))
+        self.process_id = os.getpid()
+        self.steps: Counter[int] = Counter()  # by optimizer
+        self.reads: Counter[tuple[str, int, str, int]] = Counter()  # file, line, function, bytes
+        self.ooms: list[tuple[int, int, int, int]] = []  # device, requested, reserved, free bytes
+        self.peaks: dict[int, tuple[int, int]] = {}  # device: allocated, reserved; before the program reset them
+        self.error: Optional[BaseException] = None
+        self.notes: list[str] = []
+        self.torch: Any = None
+        self.library: Any = None
+        self.observer: Any = None
+        self.written = False
+
+    def start(self, torch: Any) -> None:
+        self.torch = torch
+        try:
+            torch.cuda._lazy_call(self._start_on_device)
+            self._count_steps()
+            self._keep_peaks()
+            if int(os.environ.get("WORLD_SIZE", "1")) > 1 and os.environ.get("MEMSTRATA_DRYRUN_LONE_RANK"):
+                stand_for_other_ranks(torch)
+        except Exception as error:  # an unknown release of PyTorch: the run goes on, the report says what is missing
+            self.notes.append(f"The start-up hook failed: {error!r}")
+        self._keep_error()
+        atexit.register(self.finish)
+
+    def _start_on_device(self) -> None:
+        memory = self.torch.cuda.memory
+        memory._record_memory_history(stacks="python")
+
+        def keep_ours(*_args: Any, **_kwargs: Any) -> None:
+            self.notes.append("The program's own call of _record_memory_history was ignored: the dry run records all.")
+
+        memory._record_memory_history = keep_ours
+        self.torch._C._cuda_attach_out_of_memory_observer(self._on_oom)
+        self._observe_reads()
+
+    def _on_oom(self, device: int, requested: int, device_total: int, device_free: int) -> None:
+        reserved = self.torch.cuda.memory_reserved(device)
+        self.ooms.append((device, requested, reserved, device_free))
+
+    def _count_steps(self) -> None:
+        from torch.optim.optimizer import register_optimizer_step_post_hook
+
+        register_optimizer_step_post_hook(self._on_step)
+
+    def _on_step(self, optimizer: Any, *_: Any) -> None:
+        self.steps[id(optimizer)] += 1
+        if self.steps_wanted and self.steps[id(optimizer)] >= self.steps_wanted:
+            self.stop_process()
+
+    def stop_process(self) -> None:
+        """Ends the run here, without the program's own clean-up: what would follow was not asked for."""
+        self.finish()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        if self.library is not None:
+            self.library.memstrata_dryrun_write_record()
+        os._exit(0)
+
+    def _keep_peaks(self) -> None:
+        reset = self.torch._C._cuda_resetPeakMemoryStats
+
+        def keep_and_reset(device: int) -> None:
+            self._note_peak(device)
+            reset(device)
+
+        self.torch._C._cuda_resetPeakMemoryStats = keep_and_reset
+
+    def _note_peak(self, device: int) -> None:
+        stats = self.torch.cuda.memory_stats(device)
+        allocated, reserved = self.peaks.get(device, (0, 0))
+        self.peaks[device] = (
+            max(allocated, stats.get("allocated_bytes.all.peak", 0)),
+            max(reserved, stats.get("reserved_bytes.all.peak", 0)),
+        )
+
+    def _observe_reads(self) -> None:
+        import ctypes
+
+        self.library = ctypes.CDLL(None)
+        self.observer = ctypes.CFUNCTYPE(None, ctypes.c_uint64)(self._on_read)
+        self.library.memstrata_dryrun_observe_reads(self.observer)
+
+    def _on_read(self, size_bytes: int) -> None:
+        inside = (os.path.dirname(self.torch.__file__) + os.sep, __file__)
+        frame: Any = sys._getframe(1)
+        innermost = frame
+        while frame is not None and frame.f_code.co_filename.startswith(inside):
+            frame = frame.f_back
+        frame = frame or innermost
+        if frame is not None:
+            self.reads[(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name, size_bytes)] += 1
+
+    def _keep_error(self) -> None:
+        print_error = sys.excepthook
+
+        def keep(kind: Any, error: BaseException, traceback: Any) -> None:
+            self.error = error
+            print_error(kind, error, traceback)
+
+        sys.excepthook = keep
+
+    def finish(self) -> None:
+        """Writes the record; only in the process that started it (not in a fork) and only if it used a device."""
+        if self.written or os.getpid() != self.process_id or not self.torch.cuda.is_initialized():
+            return
+        self.written = True
+        if self.observer is not None:
+            self.library.memstrata_dryrun_observe_reads(None)
+        try:
+            self._write_snapshot()
+            self._write_lines()
+        except Exception as error:
+            print(f"memstrata dryrun: the record could not be written: {error!r}", file=sys.stderr)
+
+    def _path(self, suffix: str) -> str:
+        return os.path.join(self.folder, f"torch-{self.process_id}{suffix}")
+
+    def _write_snapshot(self) -> None:
+        partial = self._path(".pickle.partial")
+        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            pickle.dump(self.torch.cuda.memory._snapshot(), file, protocol=4)
+        os.rename(partial, self._path(".pickle"))
+
+    def _write_lines(self) -> None:
+        lines: list[tuple[Any, ...]] = [
+            ("torch", self.torch.__version__),
+            ("cuda", self.torch.version.cuda),
+            ("rank", os.environ.get("RANK", "0")),
+            ("steps", max(self.steps.values(), default=0)),
+        ]
+        for device in range(self.torch.cuda.device_count()):
+            self._note_peak(device)
+            allocated, reserved = self.peaks[device]
+            lines.append(("peak", device, allocated, reserved, self.torch.cuda.memory_allocated(device)))
+        lines += [("oom", *oom) for oom in self.ooms]
+        lines += [("read", count, *where) for where, count in sorted(self.reads.items())]
+        lines += [("note", note) for note in dict.fromkeys(self.notes)]
+        if self.error is not None:
+            lines.append(("error", type(self.error).__name__, str(self.error)))
+        with open(os.open(self._path(".tsv"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            for line in lines:
+                file.write("\t".join(one_field(value) for value in line) + "\n")
+
+
+def one_field(value: Any) -> str:
+    return str(value).replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n")
+
+
+def stand_for_other_ranks(torch: Any) -> None:
+    """Lets one process run as one rank of a large job: what the other ranks would have said is made up here."""
+    from torch import distributed
+    from torch.distributed import distributed_c10d
+
+    class LoneStore(distributed.Store):  # type: ignore[misc]
+        """A rendezvous at which every other rank has already been; an unknown key is what NCCL's root would have put."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.values: dict[str, bytes] = {}
+
+        def set(self, key: str, value: Any) -> None:
+            self.values[key] = value.encode() if isinstance(value, str) else bytes(value)
+
+        def get(self, key: str) -> bytes:
+            return self.values.get(key, b"\x01" * 128)
+
+        def add(self, key: str, amount: int) -> int:
+            total = int(self.values.get(key, b"0")) + amount
+            self.values[key] = str(total).encode()
+            return total
+
+        def compare_set(self, key: str, expected: str, desired: str) -> bytes:
+            if self.values.get(key, b"") == expected.encode():
+                self.values[key] = desired.encode()
+            return self.values.get(key, expected.encode())
+
+        def check(self, keys: list[str]) -> bool:
+            return all(key in self.values for key in keys)
+
+        def wait(self, *_: Any) -> None:
+            return None
+
+        def num_keys(self) -> int:
+            return len(self.values)
+
+        def delete_key(self, key: str) -> bool:
+            return self.values.pop(key, None) is not None
+
+        def set_timeout(self, _timeout: Any) -> None:
+            return None
+
+    stores: list[LoneStore] = []  # C++ holds only their native half; without the Python half they answer nothing
+
+    def rendezvous(_url: str, rank: int = -1, world_size: int = -1, **_: Any) -> Any:
+        stores.append(LoneStore())
+        yield stores[-1], int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+
+    def all_gather_object(gathered: list[Any], own: Any, group: Any = None) -> None:
+        gathered[:] = [own] * len(gathered)
+
+    def keep(*_args: Any, **_kwargs: Any) -> None:
+        return None
+
+    distributed_c10d.rendezvous = rendezvous
+    distributed_c10d._store_based_barrier = keep
+    for name, stand_in in (("all_gather_object", all_gather_object), ("broadcast_object_list", keep)):
+        setattr(distributed_c10d, name, stand_in)
+        setattr(distributed, name, stand_in)
+
+
+def run_next_sitecustomize() -> None:
+    """Our file hides the environment's own `sitecustomize`, so that is run here."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    others = [path for path in sys.path if os.path.abspath(path) != here]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
+    if spec is not None and spec.loader is not None:
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+def start() -> None:
+    path = os.environ.get(SETTINGS_VARIABLE)
+    if not path or not os.path.exists(path):
+        return
+    sys.meta_path.insert(0, AfterImport("torch", Recorder(read_settings(path)).start))
+
+
+if __name__ == "sitecustomize":
+    start()
+    run_next_sitecustomize()

@@ -1,0 +1,139 @@
+#include "dryrun/answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/units.h"
+
+namespace memstrata::dryrun {
+namespace {
+
+struct AttentionName {
+  std::string_view part;  // of a kernel's name
+  std::string_view text;
+};
+
+constexpr AttentionName kAttentionNames[] = {
+    {"flash_fwd", "flash attention"},
+    {"fmha_cutlass", "memory-efficient attention"},
+    {"fmha_kernel", "memory-efficient attention"},
+    {"triton_flash_attention", "flex attention (Triton)"},
+    {"flex_attention", "flex attention (Triton)"},
+};
+
+uint64_t CountOf(const std::vector<Count>& counts, std::string_view name) {
+  for (const Count& count : counts) {
+    if (count.name == name) return count.count;
+  }
+  return 0;
+}
+
+void NoteAssumptions(const DryRunAnswer& answer, const ProcessRecord& process, std::vector<Note>& notes) {
+  const plan::Card& card = answer.request.card;
+  notes.push_back({"info", "outside_assumed", 1,
+                   fmt::format("Memory outside the framework is assumed to be {} ({}). NCCL's buffers and the memory "
+                               "inside the vendor's libraries are not in it.",
+                               FormatBytes(card.context_bytes), card.source)});
+  const uint64_t convolution_count = CountOf(process.library_calls, "cudnnBackendExecute");
+  if (convolution_count > 0 && answer.request.convolution_workspace_bytes == 0) {
+    notes.push_back({"warning", "convolution_workspace_unknown", convolution_count,
+                     "cuDNN was used. Its workspaces depend on the algorithm that it picks on the card and are counted "
+                     "as 0: the peak is a lower bound. --convolution-workspace sets a size."});
+  }
+  if (!process.reads.empty()) {
+    uint64_t count = 0;
+    for (const ValueRead& read : process.reads) count += read.count;
+    notes.push_back(
+        {"warning", "value_dependent_reads", count,
+         "The program read values that no card computed: they were zero. Shapes and branches that depend on "
+         "them are guesses."});
+  }
+}
+
+void NoteUnknowns(const DryRunAnswer& answer, const ProcessRecord& process, std::vector<Note>& notes) {
+  if (!process.unanswered.empty()) {
+    std::string names;
+    for (const Count& count : process.unanswered) names += (names.empty() ? "" : ", ") + count.name;
+    notes.push_back(
+        {"info", "unanswered_calls", process.unanswered.size(),
+         fmt::format("Functions without an answer of their own; each call was taken as a success: {}.", names)});
+  }
+  for (const std::string& note : process.notes) notes.push_back({"info", "program", 1, note});
+  if (process.torch_version.empty()) {
+    notes.push_back({"warning", "hook_not_loaded", 1,
+                     "The start-up hook was not loaded (python -S or -I?), or the program ended in a way that ran no "
+                     "exit handler: only the card's own figures are known, and there is no snapshot."});
+  }
+  if (answer.wheel.cudnn_version.empty() || answer.wheel.nccl_version.empty()) {
+    notes.push_back(
+        {"warning", "library_versions_unknown", 1, "The package does not say for which cuDNN and NCCL it was built."});
+  }
+}
+
+void NoteProcesses(const DryRunAnswer& answer, std::vector<Note>& notes) {
+  const auto& processes = answer.run.processes;
+  for (size_t i = 0; i < processes.size(); ++i) {
+    for (size_t j = i + 1; j < processes.size(); ++j) {
+      if (processes[i].devices.empty() || processes[j].devices.empty() ||
+          processes[i].devices[0].index != processes[j].devices[0].index)
+        continue;
+      notes.push_back({"warning", "device_shared", processes.size(),
+                       "Several processes used one device. Each had the whole card for itself."});
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Note> NotesOf(const DryRunAnswer& answer) {
+  std::vector<Note> notes;
+  if (answer.has_real_card) {
+    notes.push_back({"info", "real_card_here", 1,
+                     "This machine has a card. It was left alone; a run on it would measure the truth."});
+  }
+  if (!answer.run.processes.empty()) {
+    NoteAssumptions(answer, answer.run.processes.front(), notes);
+    NoteUnknowns(answer, answer.run.processes.front(), notes);
+    NoteProcesses(answer, notes);
+  }
+  if (answer.request.world_size > 1) {
+    notes.push_back(
+        {"info", "lone_rank", answer.request.world_size,
+         fmt::format("One process ran as rank {} of {}: collectives moved nothing, and what other ranks would "
+                     "have said was made up.",
+                     answer.request.rank, answer.request.world_size)});
+  }
+  const auto rank = [](const Note& note) { return note.severity == "warning" ? 0 : 1; };
+  std::stable_sort(notes.begin(), notes.end(), [&](const Note& a, const Note& b) { return rank(a) < rank(b); });
+  return notes;
+}
+
+bool HasRealCard() {
+  std::error_code ignored;
+  return std::filesystem::exists("/proc/driver/nvidia/version", ignored);
+}
+
+uint64_t MarginBytes(const DryRunRequest& request, const DeviceRecord& device) {
+  const uint64_t taken = request.card.context_bytes + device.card_peak_bytes;
+  return request.card.visible_bytes - std::min(taken, request.card.visible_bytes);
+}
+
+std::vector<std::string> AttentionKernels(const ProcessRecord& process) {
+  std::vector<std::string> found;
+  for (const AttentionName& known : kAttentionNames) {
+    uint64_t count = 0;
+    for (const Count& kernel : process.kernels) {
+      if (kernel.name.find(known.part) != std::string::npos) count += kernel.count;
+    }
+    if (count == 0) continue;
+    std::string text = fmt::format("{} ({} launches)", known.text, FormatCount(count));
+    if (std::none_of(found.begin(), found.end(), [&](const std::string& other) { return other == text; }))
+      found.push_back(std::move(text));
+  }
+  return found;
+}
+
+}  // namespace memstrata::dryrun

@@ -1,0 +1,44 @@
+#pragma once
+// The answer of `memstrata dryrun`: the data that its writers format (docs/reference/json/dryrun.schema.json).
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dryrun/dry_run.h"
+#include "dryrun/request.h"
+#include "dryrun/search.h"
+#include "dryrun/wheel.h"
+
+namespace memstrata::dryrun {
+
+struct Note {
+  std::string severity;  // info, warning, data_loss, error
+  std::string code;
+  uint64_t count = 1;
+  std::string text;
+};
+
+struct DryRunAnswer {
+  DryRunRequest request;
+  Wheel wheel;
+  DryRun run;  // of a search: the largest value that fits, else the last that ran
+  std::optional<Search> search;
+  std::string session_folder;  // empty: none was written
+  std::string snapshot_path;   // of the process with the highest peak; empty: none
+  bool has_real_card = false;  // this machine has one; it was left alone
+};
+
+/// What limits the answer, worst first: assumptions, guesses, functions without an answer.
+std::vector<Note> NotesOf(const DryRunAnswer& answer);
+
+/// True when this machine has a card of the vendor with a driver.
+bool HasRealCard();
+
+/// Bytes that nobody took at the peak: capacity - context - peak of the card.
+uint64_t MarginBytes(const DryRunRequest& request, const DeviceRecord& device);
+
+/// Which implementation of attention ran, from the names of the kernels; empty when none did.
+std::vector<std::string> AttentionKernels(const ProcessRecord& process);
+
+}  // namespace memstrata::dryrun

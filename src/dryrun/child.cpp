@@ -1,0 +1,115 @@
+#include "dryrun/child.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <string_view>
+
+namespace memstrata::dryrun {
+namespace {
+
+constexpr int32_t kSignalBase = 128;
+constexpr uint64_t kBytesPerMaxrss = 1024;  // Linux counts ru_maxrss in KiB
+
+int64_t NowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// What a child is told to do with its standard output.
+class FileActions {
+ public:
+  FileActions() { posix_spawn_file_actions_init(&actions_); }
+  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+  void Duplicate(int from, int to) { posix_spawn_file_actions_adddup2(&actions_, from, to); }
+  const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+};
+
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::string ReadAll(int descriptor) {
+  std::string output;
+  std::array<char, 4096> buffer;
+  for (;;) {
+    const ssize_t count = read(descriptor, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return output;
+    output.append(buffer.data(), std::min(static_cast<size_t>(count), kMaxCapturedBytes - output.size()));
+  }
+}
+
+Result<ChildResult> WaitFor(pid_t process, int64_t begin_ns) {
+  int status = 0;
+  struct rusage usage {};
+  while (wait4(process, &status, 0, &usage) < 0) {
+    if (errno != EINTR) return Fail(ErrorCode::kIo, fmt::format("Waiting failed: {}.", std::strerror(errno)));
+  }
+  ChildResult result;
+  result.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : kSignalBase + WTERMSIG(status);
+  result.host_peak_bytes = static_cast<uint64_t>(usage.ru_maxrss) * kBytesPerMaxrss;
+  result.wall_ns = NowNs() - begin_ns;
+  return result;
+}
+
+}  // namespace
+
+Environment OwnEnvironment() {
+  Environment environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const size_t equals = text.find('=');
+    if (equals != std::string_view::npos) environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return environment;
+}
+
+Result<ChildResult> RunChild(const std::vector<std::string>& command, const Environment& environment,
+                             ChildOutput output) {
+  std::vector<std::string> arguments = command;
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : environment) variables.push_back(fmt::format("{}={}", name, value));
+  int ends[2] = {-1, -1};
+  if (output == ChildOutput::kCapture && pipe2(ends, O_CLOEXEC) != 0)
+    return Fail(ErrorCode::kIo, fmt::format("No pipe: {}.", std::strerror(errno)));
+  FileActions actions;
+  if (output == ChildOutput::kToStderr) actions.Duplicate(STDERR_FILENO, STDOUT_FILENO);
+  if (output == ChildOutput::kCapture) actions.Duplicate(ends[1], STDOUT_FILENO);
+  pid_t process = 0;
+  const int64_t begin_ns = NowNs();
+  const int problem = posix_spawnp(&process, command.front().c_str(), actions.get(), nullptr,
+                                   Pointers(arguments).data(), Pointers(variables).data());
+  if (ends[1] >= 0) close(ends[1]);
+  std::string captured;
+  if (ends[0] >= 0) {
+    if (problem == 0) captured = ReadAll(ends[0]);
+    close(ends[0]);
+  }
+  if (problem != 0) {
+    return Fail(ErrorCode::kNotFound,
+                fmt::format("\"{}\" cannot be started: {}.", command.front(), std::strerror(problem)));
+  }
+  Result<ChildResult> result = WaitFor(process, begin_ns);
+  if (result) result->output = std::move(captured);
+  return result;
+}
+
+}  // namespace memstrata::dryrun

@@ -1,0 +1,180 @@
+#include "report/json/dryrun_json.h"
+
+#include <fmt/format.h>
+
+#include "base/json_writer.h"
+
+namespace memstrata {
+namespace {
+
+using dryrun::Count;
+using dryrun::DeviceRecord;
+using dryrun::DryRun;
+using dryrun::DryRunAnswer;
+using dryrun::ProcessRecord;
+using dryrun::Verdict;
+
+void WriteTexts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
+  json.Key(key);
+  json.StartArray();
+  for (const std::string& text : texts) json.Value(std::string_view(text));
+  json.EndArray();
+}
+
+void WriteCounts(JsonWriter& json, std::string_view key, const std::vector<Count>& counts) {
+  json.Key(key);
+  json.StartArray();
+  for (const Count& count : counts) {
+    json.StartObject();
+    json.Field("name", std::string_view(count.name));
+    json.Field("count", count.count);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+// The first request that failed: later ones are of a program that goes on after it.
+void WriteOutOfMemory(JsonWriter& json, const DryRunAnswer& answer, const ProcessRecord& process,
+                      const DeviceRecord& device) {
+  json.Key("oom");
+  if (device.ooms.empty()) return json.Null();
+  const dryrun::OutOfMemory& oom = device.ooms.front();
+  json.StartObject();
+  json.Field("kind", "torch");
+  json.Field("requested_bytes", oom.requested_bytes);
+  json.Field("free_bytes", oom.free_bytes);
+  json.Field("capacity_bytes", answer.request.card.visible_bytes);
+  json.Field("reserved_bytes", oom.reserved_bytes);
+  json.Field("count", uint64_t{device.ooms.size()});
+  json.Key("text");
+  if (process.error_type.find("OutOfMemory") == std::string::npos) {
+    json.Null();  // the program caught it
+  } else {
+    json.Value(std::string_view(process.error_text));
+  }
+  json.EndObject();
+}
+
+void WriteDevice(JsonWriter& json, const DryRunAnswer& answer, const ProcessRecord& process,
+                 const DeviceRecord& device) {
+  json.StartObject();
+  json.Field("index", device.index);
+  json.Field("rank", process.rank);
+  json.Field("peak_allocated_bytes", device.peak_allocated_bytes);
+  json.Field("peak_reserved_bytes", device.peak_reserved_bytes);
+  json.Field("peak_card_bytes", device.card_peak_bytes);
+  json.Field("outside_bytes", answer.request.card.context_bytes);
+  json.Field("outside_basis", "assumed");
+  json.Field("margin_bytes", MarginBytes(answer.request, device));
+  json.Field("end_allocated_bytes", device.end_allocated_bytes);
+  WriteOutOfMemory(json, answer, process, device);
+  json.Field("fits", device.ooms.empty());
+  json.EndObject();
+}
+
+void WriteReads(JsonWriter& json, const std::vector<ProcessRecord>& processes) {
+  json.Key("value_dependent_reads");
+  json.StartArray();
+  if (!processes.empty()) {
+    for (const dryrun::ValueRead& read : processes.front().reads) {
+      json.StartObject();
+      json.Field("file", std::string_view(read.file));
+      json.Field("line", read.line);
+      json.Field("count", read.count);
+      json.Field("what",
+                 std::string_view(fmt::format("{} B copied to the host in {}", read.size_bytes, read.function)));
+      json.EndObject();
+    }
+  }
+  json.EndArray();
+}
+
+void WriteSearch(JsonWriter& json, const DryRunAnswer& answer) {
+  json.Key("find");
+  if (!answer.search) return json.Null();
+  const dryrun::Search& search = *answer.search;
+  json.StartObject();
+  json.Field("name", std::string_view(search.parameter.variable.empty() ? "{}" : search.parameter.variable));
+  json.Field("largest", search.largest);
+  json.Key("tried");
+  json.StartArray();
+  for (const dryrun::Trial& trial : search.trials) {
+    json.StartObject();
+    json.Field("value", trial.value);
+    json.Field("fits", trial.run.verdict() == Verdict::kFits);
+    json.Field("peak_reserved_bytes", trial.run.PeakReservedBytes());
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+}
+
+void WriteNotes(JsonWriter& json, const DryRunAnswer& answer) {
+  json.Key("diagnostics");
+  json.StartArray();
+  for (const dryrun::Note& note : NotesOf(answer)) {
+    json.StartObject();
+    json.Field("severity", std::string_view(note.severity));
+    json.Field("code", std::string_view(note.code));
+    json.Field("count", note.count);
+    json.NullField("first_offset");
+    json.Field("text", std::string_view(note.text));
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteMissing(JsonWriter& json, const DryRunAnswer& answer) {
+  json.Key("missing");
+  json.StartArray();
+  if (answer.snapshot_path.empty()) {
+    json.StartObject();
+    json.Field("what", "snapshot");
+    json.Field("why", "no process wrote one: it never used the card, or it ended without its exit handlers");
+    json.Field("how_to_get", "let the program end by itself, or use --steps");
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+}  // namespace
+
+std::string DryRunJson(const DryRunAnswer& answer) {
+  const DryRun& run = answer.run;
+  const std::vector<Count> none;
+  const ProcessRecord* first = run.processes.empty() ? nullptr : &run.processes.front();
+  JsonWriter json;
+  json.StartObject();
+  json.Field("schema", "memstrata.dryrun/1");
+  WriteTexts(json, "command", answer.request.command);
+  json.Field("exit_status", run.exit_status);
+  json.Field("torch", std::string_view(answer.wheel.torch_version));
+  json.Field("cuda", std::string_view(answer.wheel.cuda_version));
+  json.Key("card");
+  json.StartObject();
+  json.Field("name", std::string_view(answer.request.card.name));
+  json.Field("capacity_bytes", answer.request.card.visible_bytes);
+  json.EndObject();
+  json.Key("devices");
+  json.StartArray();
+  for (const ProcessRecord& process : run.processes) {
+    for (const DeviceRecord& device : process.devices) WriteDevice(json, answer, process, device);
+  }
+  json.EndArray();
+  json.Field("steps", first == nullptr ? std::nullopt : first->step_count);
+  WriteReads(json, run.processes);
+  WriteCounts(json, "unanswered_calls", first == nullptr ? none : first->unanswered);
+  WriteCounts(json, "kernels", first == nullptr ? none : first->kernels);
+  WriteCounts(json, "library_calls", first == nullptr ? none : first->library_calls);
+  json.Key("snapshot");
+  answer.snapshot_path.empty() ? json.Null() : json.Value(std::string_view(answer.snapshot_path));
+  WriteSearch(json, answer);
+  json.Field("host_peak_bytes", run.host_peak_bytes);
+  json.Field("wall_ns", run.wall_ns);
+  WriteMissing(json, answer);
+  WriteNotes(json, answer);
+  json.EndObject();
+  return json.Finish();
+}
+
+}  // namespace memstrata

@@ -1,0 +1,182 @@
+#include "report/text/dryrun_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/units.h"
+
+namespace memstrata {
+namespace {
+
+using dryrun::DeviceRecord;
+using dryrun::DryRunAnswer;
+using dryrun::ProcessRecord;
+using dryrun::Verdict;
+
+constexpr size_t kLabelWidth = 22;
+constexpr size_t kMostRows = 8;
+constexpr double kReservedError = 0.005;  // docs/explanation/dry_run.md: how far reserved memory was off on real cards
+
+class DryRunText {
+ public:
+  DryRunText(const DryRunAnswer& answer, const ExplainAnswer* explained, const TextStyle& style)
+      : answer_(answer),
+        explained_(explained),
+        style_(style),
+        width_(static_cast<size_t>(std::clamp(style.width, 60, 140))) {}
+
+  std::string Write() {
+    WriteVerdict();
+    for (const ProcessRecord& process : answer_.run.processes) {
+      for (const DeviceRecord& device : process.devices) WriteDevice(process, device);
+    }
+    if (explained_ != nullptr) {
+      for (const HeapExplained& heap : explained_->heaps) WriteHeap(heap);
+    }
+    if (!answer_.run.processes.empty()) WriteProgram(answer_.run.processes.front());
+    WriteSearch();
+    WriteNotes();
+    if (!answer_.session_folder.empty())
+      out_ += fmt::format("\n  {}\n", style_.Dim(fmt::format("memstrata open {}", answer_.session_folder)));
+    return std::move(out_);
+  }
+
+ private:
+  void Line(std::string_view label, std::string_view text) {
+    out_ += fmt::format("  {}{}\n", PadRight(label, kLabelWidth), text);
+  }
+  void Heading(std::string_view text) { out_ += fmt::format("\n  {}\n", style_.Bold(text)); }
+
+  std::string VerdictText() const {
+    switch (answer_.run.verdict()) {
+      case Verdict::kFits:
+        return style_.Bold("It fits.");
+      case Verdict::kDoesNotFit:
+        return style_.Error("It does not fit.");
+      case Verdict::kScriptFailed:
+        return style_.Error(fmt::format("The program ended with status {}.", answer_.run.exit_status));
+      case Verdict::kCardNotUsed:
+        return style_.Error("The program ended without using the card.");
+    }
+    return "";
+  }
+
+  void WriteVerdict() {
+    const plan::Card& card = answer_.request.card;
+    out_ += fmt::format(
+        "{}  {}\n", VerdictText(),
+        style_.Dim(fmt::format("{}, {}; PyTorch {}; {}, host memory {}", card.name, FormatBytes(card.visible_bytes),
+                               answer_.wheel.torch_version, FormatDuration(answer_.run.wall_ns),
+                               FormatBytes(answer_.run.host_peak_bytes))));
+  }
+
+  static std::string OrUnknown(std::optional<uint64_t> bytes) { return bytes ? FormatBytes(*bytes) : "unknown"; }
+
+  void WriteDevice(const ProcessRecord& process, const DeviceRecord& device) {
+    Heading(answer_.run.processes.size() > 1 ? fmt::format("cuda:{}, rank {}", device.index, process.rank)
+                                             : fmt::format("cuda:{}", device.index));
+    Line("Peak allocated", fmt::format("{}  {}", OrUnknown(device.peak_allocated_bytes), style_.Dim("exact")));
+    Line("Peak reserved", fmt::format("{}  {}", OrUnknown(device.peak_reserved_bytes),
+                                      style_.Dim(fmt::format("± {}", FormatPercent(kReservedError)))));
+    Line("Outside the framework",
+         fmt::format("{}  {}", FormatBytes(answer_.request.card.context_bytes), style_.Dim("assumed")));
+    if (device.ooms.empty()) {
+      Line("Left on the card", FormatBytes(MarginBytes(answer_.request, device)));
+      return;
+    }
+    const dryrun::OutOfMemory& oom = device.ooms.front();
+    Line("Out of memory", fmt::format("{} asked for with {} reserved and {} free", FormatBytes(oom.requested_bytes),
+                                      FormatBytes(oom.reserved_bytes), FormatBytes(oom.free_bytes)));
+  }
+
+  void WriteHeap(const HeapExplained& heap) {
+    if (heap.bands.empty()) return;
+    Heading(fmt::format("Who holds the peak of {}", heap.analysis.heap->id));
+    for (const Band& band : heap.bands) {
+      if (band.at_peak_bytes == 0) continue;
+      Line(kCategoryNames[static_cast<size_t>(band.category)],
+           fmt::format("{}  {}", PadLeft(FormatBytes(band.at_peak_bytes), 9),
+                       style_.Dim(FormatCount(band.block_count, "block"))));
+    }
+    std::map<Phase, uint64_t> peaks;
+    for (const PhaseExplained& phase : heap.phases)
+      peaks[phase.span.phase] = std::max(peaks[phase.span.phase], phase.peak_live_bytes);
+    if (peaks.empty()) return;
+    Heading("Highest in each phase");
+    for (const auto& [phase, bytes] : peaks)
+      Line(kPhaseNames[static_cast<size_t>(phase)], PadLeft(FormatBytes(bytes), 9));
+  }
+
+  void WriteProgram(const ProcessRecord& process) {
+    Heading("The program");
+    Line("Optimizer steps", process.step_count ? FormatCount(*process.step_count) : "unknown");
+    for (const std::string& attention : AttentionKernels(process)) Line("Attention", attention);
+    uint64_t launches = 0;
+    for (const dryrun::Count& kernel : process.kernels) launches += kernel.count;
+    Line("Kernels",
+         fmt::format("{} launches of {}", FormatCount(launches), FormatCount(process.kernels.size(), "kernel")));
+    if (!process.error_type.empty())
+      Line("Error", Shorten(fmt::format("{}: {}", process.error_type, process.error_text), width_ - kLabelWidth - 2));
+    if (process.reads.empty()) return;
+    Heading("Values that were read, and were zero");
+    for (size_t i = 0; i < std::min(process.reads.size(), kMostRows); ++i) {
+      const dryrun::ValueRead& read = process.reads[i];
+      out_ += fmt::format("  {}  {}\n", Shorten(fmt::format("{}:{}", read.file, read.line), width_ - 30),
+                          style_.Dim(fmt::format("{} of {} B", FormatCount(read.count, "read"), read.size_bytes)));
+    }
+    if (process.reads.size() > kMostRows)
+      out_ += style_.Dim(fmt::format("  and {} more lines (--json lists all)\n", process.reads.size() - kMostRows));
+  }
+
+  void WriteSearch() {
+    if (!answer_.search) return;
+    const dryrun::Search& search = *answer_.search;
+    const std::string name = search.parameter.variable.empty() ? "{}" : search.parameter.variable;
+    Heading(search.largest ? fmt::format("Largest {} that fits: {}", name, *search.largest)
+                           : fmt::format("No {} from {} on fits", name, search.parameter.low));
+    for (const dryrun::Trial& trial : search.trials) {
+      const bool fits = trial.run.verdict() == Verdict::kFits;
+      Line(fmt::format("{} = {}", name, trial.value),
+           fmt::format("{}  {}", PadLeft(OrUnknown(trial.run.PeakReservedBytes()), 9), fits ? "fits" : "does not fit"));
+    }
+  }
+
+  void WriteNotes() {
+    out_ += "\n";
+    for (const dryrun::Note& note : NotesOf(answer_)) {
+      const std::string text = WrapLines(note.text, width_ - 4, 4);
+      out_ += fmt::format("  {} {}\n", note.severity == "warning" ? style_.Warn("!") : style_.Dim("-"), text);
+    }
+  }
+
+  const DryRunAnswer& answer_;
+  const ExplainAnswer* explained_;
+  const TextStyle& style_;
+  size_t width_;
+  std::string out_;
+};
+
+}  // namespace
+
+Status WriteDryRunText(const DryRunAnswer& answer, const ExplainAnswer* explained, const TextStyle& style,
+                       ByteSink& sink) {
+  return sink.Write(DryRunText(answer, explained, style).Write());
+}
+
+std::string WheelText(const dryrun::Wheel& wheel, int width) {
+  const auto list = [width](const std::vector<std::string>& names) {
+    return WrapLines(fmt::format("{}", fmt::join(names, ", ")), static_cast<size_t>(std::clamp(width, 60, 140)) - 4, 4);
+  };
+  std::string out = fmt::format("PyTorch {} for CUDA {}, {}\n", wheel.torch_version, wheel.cuda_version, wheel.folder);
+  out += fmt::format("  asks for {} of the vendor:\n    {}\n", FormatCount(wheel.shells.size()) + " libraries",
+                     list(wheel.shells));
+  out += fmt::format("  uses {} of them; {} answered as a success, without an effect of their own:\n    {}\n",
+                     FormatCount(wheel.vendor_function_count, "function"),
+                     wheel.unanswered.size() == 1 ? "1 is" : fmt::format("{} are", wheel.unanswered.size()),
+                     list(wheel.unanswered));
+  return out;
+}
+
+}  // namespace memstrata
