@@ -20,11 +20,12 @@ ALLOWED = {
     "readers": {"base", "io", "model", "readers"},
     "index": {"base", "model", "index"},
     "sim": {"base", "model", "sim"},
-    "plan": {"base", "io", "plan"},
-    "analysis": {"base", "model", "index", "sim", "plan", "analysis"},
-    "query": {"base", "model", "index", "sim", "plan", "analysis", "query"},
+    "oom": {"base", "oom"},
+    "plan": {"base", "io", "sim", "plan"},
+    "analysis": {"base", "model", "index", "sim", "oom", "plan", "analysis"},
+    "query": {"base", "model", "index", "sim", "oom", "plan", "analysis", "query"},
     "page": {"base", "page"},
-    "report": {"base", "model", "index", "plan", "analysis", "query", "page", "report"},
+    "report": {"base", "model", "index", "oom", "plan", "analysis", "query", "page", "report"},
     "serve": {"base", "model", "index", "analysis", "query", "page", "serve"},
     "cli": None,  # may include everything
 }
