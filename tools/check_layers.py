@@ -20,12 +20,13 @@ ALLOWED = {
     "readers": {"base", "io", "model", "readers"},
     "index": {"base", "model", "index"},
     "sim": {"base", "model", "sim"},
-    "plan": {"base", "io", "plan"},
+    "oom": {"base", "oom"},
+    "plan": {"base", "io", "sim", "plan"},
     "dryrun": {"base", "io", "plan", "dryrun"},
-    "analysis": {"base", "model", "index", "sim", "plan", "analysis"},
-    "query": {"base", "model", "index", "sim", "plan", "analysis", "query"},
+    "analysis": {"base", "model", "index", "sim", "oom", "plan", "analysis"},
+    "query": {"base", "model", "index", "sim", "oom", "plan", "analysis", "query"},
     "page": {"base", "page"},
-    "report": {"base", "model", "index", "plan", "dryrun", "analysis", "query", "page", "report"},
+    "report": {"base", "model", "index", "oom", "plan", "dryrun", "analysis", "query", "page", "report"},
     "serve": {"base", "model", "index", "analysis", "query", "page", "serve"},
     "cli": None,  # may include everything
 }

@@ -8,13 +8,15 @@ namespace memstrata::cli {
 namespace {
 
 Status Diff(const Arguments& arguments, Console& console) {
-  Arguments one = arguments;
-  one.positionals = {arguments.positionals[0]};
-  MEMSTRATA_ASSIGN_OR_RETURN(const Store before, OpenFiles(one, console));
-  one.positionals = {arguments.positionals[1]};
-  MEMSTRATA_ASSIGN_OR_RETURN(const Store after, OpenFiles(one, console));
+  std::vector<Store> recordings;
+  for (const std::string& file : arguments.positionals) {
+    Arguments one = arguments;
+    one.positionals = {file};
+    MEMSTRATA_ASSIGN_OR_RETURN(Store store, OpenFiles(one, console));
+    recordings.push_back(std::move(store));
+  }
   MEMSTRATA_ASSIGN_OR_RETURN(const DiffAnswer answer,
-                             memstrata::Diff(before, after, arguments.Get("--heap").value_or("")));
+                             memstrata::Diff(recordings, arguments.Get("--heap").value_or("")));
   if (arguments.Has("--json")) return WriteDiffJson(answer, console.out());
   constexpr uint64_t kUsualTop = 20;
   MEMSTRATA_ASSIGN_OR_RETURN(const std::optional<uint64_t> top, arguments.GetUnsigned("--top"));
@@ -32,6 +34,7 @@ constexpr FlagSpec kFlags[] = {
 };
 constexpr std::string_view kExamples[] = {
     "memstrata diff before.pickle after.pickle",
+    "memstrata diff monday.pickle tuesday.pickle wednesday.pickle",
     "memstrata diff before.pickle after.pickle --json | jq '.heaps[0].peak_live_delta_bytes'",
 };
 
@@ -41,10 +44,12 @@ const Subcommand kDiff = {
     .name = "diff",
     .summary = "What one capture holds at its peak that another one does not, by call stack and purpose",
     .description =
-        "Compares the live peaks of two captures. Blocks are matched by the functions and files of their call stacks "
-        "and by\n"
-        "what they are for; line numbers may have moved. The changes add up to the difference of the peaks.",
-    .positional = {"FILE", "The capture before, and the one after", 2, 2},
+        "Compares the live peaks of two captures, or of a row of them as a trend. Blocks are matched by the functions "
+        "and\n"
+        "files of their call stacks and by what they are for; line numbers may have moved. The changes from the first "
+        "to the\n"
+        "last add up to the difference of the peaks.",
+    .positional = {"FILE", "The captures, the earliest first; two or more", 2, kUnlimited},
     .flags = kFlags,
     .examples = kExamples,
     .run = RunDiff,

@@ -3,7 +3,7 @@
 namespace memstrata::cli {
 
 std::span<const Subcommand* const> AllSubcommands() {
-  static constexpr const Subcommand* kAll[] = {&kSummary, &kExplain, &kDiff,    &kOpen,
+  static constexpr const Subcommand* kAll[] = {&kSummary, &kExplain, &kOom,    &kDiff,    &kRanks, &kOpen,
                                                &kReport,  &kPlan,    &kDryRun, &kConvert, &kDoctor};
   return kAll;
 }

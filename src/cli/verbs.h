@@ -10,8 +10,10 @@ extern const Subcommand kDiff;
 extern const Subcommand kDoctor;
 extern const Subcommand kDryRun;
 extern const Subcommand kExplain;
+extern const Subcommand kOom;
 extern const Subcommand kOpen;
 extern const Subcommand kPlan;
+extern const Subcommand kRanks;
 extern const Subcommand kReport;
 extern const Subcommand kSummary;
 

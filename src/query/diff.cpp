@@ -1,25 +1,45 @@
 #include "query/diff.h"
 
-namespace memstrata {
+#include <algorithm>
 
-Result<DiffAnswer> Diff(const Store& before, const Store& after, const std::string& heap) {
-  DiffAnswer answer{&before, &after, {}, {}, {}};
-  for (const Heap& old_heap : before.heaps) {
-    if (!heap.empty() && old_heap.id != heap) continue;
-    const Heap* new_heap = after.FindHeap(old_heap.id);
-    if (new_heap == nullptr) {
-      answer.only_before.push_back(old_heap.id);
-      continue;
+namespace memstrata {
+namespace {
+
+constexpr size_t kMostSentences = 5;
+
+bool AllHave(std::span<const Store> recordings, const std::string& id) {
+  return std::all_of(recordings.begin(), recordings.end(),
+                     [&](const Store& store) { return store.FindHeap(id) != nullptr; });
+}
+
+HeapDiffAnswer DiffHeap(std::span<const Store> recordings, const std::string& id) {
+  std::vector<HeapAnalysis> analyses;
+  for (const Store& store : recordings) analyses.push_back(AnalyseHeap(store, *store.FindHeap(id)));
+  HeapDiffAnswer answer{id, DiffPeaks(analyses), {}};
+  answer.sentences = DescribeDiff(analyses, answer.diff, kMostSentences);
+  return answer;
+}
+
+}  // namespace
+
+Result<DiffAnswer> Diff(std::span<const Store> recordings, const std::string& heap) {
+  DiffAnswer answer;
+  for (const Store& store : recordings) answer.recordings.push_back(&store);
+  for (const Heap& first : recordings.front().heaps) {
+    if (!heap.empty() && first.id != heap) continue;
+    if (AllHave(recordings, first.id)) {
+      answer.heaps.push_back(DiffHeap(recordings, first.id));
+    } else {
+      answer.only_before.push_back(first.id);
     }
-    answer.heaps.push_back({old_heap.id, DiffPeaks(AnalyseHeap(before, old_heap), AnalyseHeap(after, *new_heap))});
   }
-  for (const Heap& new_heap : after.heaps) {
-    const bool is_wanted = heap.empty() || new_heap.id == heap;
-    if (is_wanted && before.FindHeap(new_heap.id) == nullptr) answer.only_after.push_back(new_heap.id);
+  for (const Heap& last : recordings.back().heaps) {
+    const bool is_wanted = heap.empty() || last.id == heap;
+    if (is_wanted && !AllHave(recordings, last.id)) answer.only_after.push_back(last.id);
   }
   if (answer.heaps.empty()) {
     return Fail(ErrorCode::kInvalidArgument,
-                "The two recordings have no such heap in common; `memstrata summary` lists the heaps of a file.");
+                "The recordings have no such heap in common; `memstrata summary` lists the heaps of a file.");
   }
   return answer;
 }

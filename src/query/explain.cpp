@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace memstrata {
 namespace {
 
@@ -22,7 +24,14 @@ HeapExplained ExplainHeap(const Store& store, const Heap& heap) {
   explained.growth = FindGrowth(analysis);
   explained.marks = FindMarks(analysis);
   explained.next_peaks = FindNextPeaks(analysis);
+  explained.fragmentation = ExplainFragmentation(analysis);
   explained.findings = RunPasses(analysis);
+  if (explained.fragmentation) {
+    for (Finding& finding : FragmentationFindings(*explained.fragmentation))
+      explained.findings.push_back(std::move(finding));
+    std::stable_sort(explained.findings.begin(), explained.findings.end(),
+                     [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+  }
   return explained;
 }
 

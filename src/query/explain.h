@@ -2,10 +2,12 @@
 // The answer to "what is this shape, what made the peak, does it grow": the data of `memstrata explain`. The fields are
 // those of docs/reference/json/explain.schema.json; writers only format them.
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/bands/bands.h"
+#include "analysis/fragmentation/explain_fragmentation.h"
 #include "analysis/growth/growth.h"
 #include "analysis/marks/marks.h"
 #include "analysis/next_peak/next_peak.h"
@@ -38,6 +40,7 @@ struct HeapExplained {
   Marks marks;
   Growth growth;
   std::vector<NextPeak> next_peaks;
+  std::optional<FragmentationAnswer> fragmentation;
   std::vector<Finding> findings;
 };
 

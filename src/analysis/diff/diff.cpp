@@ -9,34 +9,70 @@ namespace {
 
 // Two recordings number their strings and stacks apart, so origins are compared by a hash of their texts. Lines are
 // left out: they move when a program is edited.
-std::vector<uint64_t> OriginsOf(const Store& store) {
+struct Origins {
+  std::vector<uint64_t> by_file;      // [stack]: functions and files
+  std::vector<uint64_t> by_function;  // [stack]: functions alone
+};
+
+Origins OriginsOf(const Store& store) {
   const StackTable& stacks = store.stacks.stacks();
   const FrameTable& frames = store.stacks.frames();
-  std::vector<uint64_t> origins(stacks.size(), 0);
+  Origins origins{std::vector<uint64_t>(stacks.size(), 0), std::vector<uint64_t>(stacks.size(), 0)};
   for (uint32_t node = 1; node < stacks.size(); ++node) {  // callers come first
     const uint32_t frame = stacks.frame[node].value;
-    const std::string_view function = store.String(frames.function[frame]);
-    const std::string_view file = store.String(frames.file[frame]);
-    const uint64_t parts[] = {origins[stacks.parent[node].value], std::hash<std::string_view>{}(function),
-                              std::hash<std::string_view>{}(file)};
-    origins[node] = HashBytes(parts, sizeof parts);
+    const uint32_t parent = stacks.parent[node].value;
+    const uint64_t function = std::hash<std::string_view>{}(store.String(frames.function[frame]));
+    const uint64_t file = std::hash<std::string_view>{}(store.String(frames.file[frame]));
+    const uint64_t with_file[] = {origins.by_file[parent], function, file};
+    const uint64_t without_file[] = {origins.by_function[parent], function};
+    origins.by_file[node] = HashBytes(with_file, sizeof with_file);
+    origins.by_function[node] = HashBytes(without_file, sizeof without_file);
   }
   return origins;
 }
 
-using Rows = std::map<std::pair<uint64_t, Category>, DiffRow>;
+struct Row {
+  DiffRow diff;
+  uint64_t by_function = 0;
+};
+using Key = std::pair<uint64_t, Category>;
+using Rows = std::map<Key, Row>;
 
-void AddPeak(const HeapAnalysis& analysis, bool is_after, Rows& rows) {
+void AddPeak(const HeapAnalysis& analysis, uint32_t recording, size_t recording_count, Rows& rows) {
   const AllocationTable& table = analysis.store->allocations;
-  const std::vector<uint64_t> origins = OriginsOf(*analysis.store);
+  const Origins origins = OriginsOf(*analysis.store);
   for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
     if (!IsLive(table, row, analysis.peak.moment)) continue;
+    const uint32_t stack = table.stack[row].value;
     const Category category = analysis.CategoryOf(row);
-    DiffRow& diff = rows[{origins[table.stack[row].value], category}];
-    diff.category = category;
-    diff.stack = table.stack[row];
-    diff.is_in_after = is_after;
-    (is_after ? diff.after_bytes : diff.before_bytes) += table.size_bytes[row];
+    Row& found = rows[{origins.by_file[stack], category}];
+    found.by_function = origins.by_function[stack];
+    found.diff.category = category;
+    found.diff.stack = table.stack[row];
+    found.diff.recording = recording;
+    found.diff.bytes.resize(recording_count, 0);
+    found.diff.bytes[recording] += table.size_bytes[row];
+  }
+}
+
+// An origin that ends and one that begins with the same functions for the same purpose are one whose file moved, when
+// no other origin has these functions.
+void JoinMoved(Rows& rows) {
+  std::map<Key, std::vector<Rows::iterator>> alike;
+  for (auto it = rows.begin(); it != rows.end(); ++it) {
+    if (it->second.by_function != 0) alike[{it->second.by_function, it->second.diff.category}].push_back(it);
+  }
+  for (const auto& [functions, group] : alike) {
+    if (group.size() != 2) continue;
+    DiffRow& a = group[0]->second.diff;
+    DiffRow& b = group[1]->second.diff;
+    bool is_disjoint = true;
+    for (size_t i = 0; i < a.bytes.size(); ++i) is_disjoint &= a.bytes[i] == 0 || b.bytes[i] == 0;
+    if (!is_disjoint) continue;
+    DiffRow& later = a.recording > b.recording ? a : b;
+    const DiffRow& earlier = a.recording > b.recording ? b : a;
+    for (size_t i = 0; i < later.bytes.size(); ++i) later.bytes[i] += earlier.bytes[i];
+    rows.erase(&later == &a ? group[1] : group[0]);
   }
 }
 
@@ -44,15 +80,18 @@ uint64_t Magnitude(const DiffRow& row) { return static_cast<uint64_t>(std::abs(r
 
 }  // namespace
 
-HeapDiff DiffPeaks(const HeapAnalysis& before, const HeapAnalysis& after) {
-  HeapDiff diff{before.peak.bytes, after.peak.bytes, {}};
+HeapDiff DiffPeaks(std::span<const HeapAnalysis> recordings) {
+  HeapDiff diff;
   Rows rows;
-  AddPeak(before, false, rows);
-  AddPeak(after, true, rows);
-  for (const auto& [origin, row] : rows) diff.rows.push_back(row);
+  for (uint32_t i = 0; i < recordings.size(); ++i) {
+    diff.peak_bytes.push_back(recordings[i].peak.bytes);
+    AddPeak(recordings[i], i, recordings.size(), rows);
+  }
+  JoinMoved(rows);
+  for (auto& [origin, row] : rows) diff.rows.push_back(std::move(row.diff));
   std::sort(diff.rows.begin(), diff.rows.end(), [](const DiffRow& a, const DiffRow& b) {
     if (Magnitude(a) != Magnitude(b)) return Magnitude(a) > Magnitude(b);
-    if (a.after_bytes != b.after_bytes) return a.after_bytes > b.after_bytes;
+    if (a.bytes != b.bytes) return a.bytes > b.bytes;
     if (a.category != b.category) return a.category < b.category;
     return a.stack < b.stack;
   });

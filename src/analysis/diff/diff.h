@@ -1,7 +1,9 @@
 #pragma once
-// What two recordings of one program hold at their peaks, block by block of the same origin.
+// What recordings of one program hold at their peaks, block by block of the same origin: two of them, or a row of them
+// as a trend.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,21 +14,26 @@ namespace memstrata {
 /// Blocks of one origin: the same functions and files called one another, whatever their lines, for the same purpose.
 struct DiffRow {
   Category category = Category::kUnknown;
-  StackId stack{0};          // in the recording named below
-  bool is_in_after = false;  // of `after`, where it has such blocks; else of `before`
-  uint64_t before_bytes = 0;
-  uint64_t after_bytes = 0;
+  StackId stack{0};
+  uint32_t recording = 0;       // whose stack it is: the last one that has such blocks
+  std::vector<uint64_t> bytes;  // at the peak of each recording
 
-  int64_t DeltaBytes() const { return static_cast<int64_t>(after_bytes) - static_cast<int64_t>(before_bytes); }
+  uint64_t BeforeBytes() const { return bytes.front(); }
+  uint64_t AfterBytes() const { return bytes.back(); }
+  int64_t DeltaBytes() const { return static_cast<int64_t>(AfterBytes()) - static_cast<int64_t>(BeforeBytes()); }
 };
 
 struct HeapDiff {
-  uint64_t before_peak_bytes = 0;
-  uint64_t after_peak_bytes = 0;
-  std::vector<DiffRow> rows;  // largest change first; Σ DeltaBytes() = difference of the live peaks
+  std::vector<uint64_t> peak_bytes;  // live, of each recording
+  std::vector<DiffRow> rows;         // largest change from first to last first; Σ DeltaBytes() = that of the peaks
+
+  int64_t DeltaBytes() const {
+    return static_cast<int64_t>(peak_bytes.back()) - static_cast<int64_t>(peak_bytes.front());
+  }
 };
 
-/// cost: O(allocations + stacks) of both
-HeapDiff DiffPeaks(const HeapAnalysis& before, const HeapAnalysis& after);
+/// At least two recordings, in their order. Code that moved to another file is the same origin where its functions
+/// leave no doubt. cost: O(allocations + stacks) of all
+HeapDiff DiffPeaks(std::span<const HeapAnalysis> recordings);
 
 }  // namespace memstrata

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 
 namespace memstrata {
 
@@ -18,6 +19,26 @@ uint64_t BlockRounding::BlockBytes(uint64_t requested_bytes) const {
     return (requested_bytes + step - 1) / step * step;
   }
   return (requested_bytes + kSmallestBlockBytes - 1) / kSmallestBlockBytes * kSmallestBlockBytes;
+}
+
+BlockRounding BlockRounding::FromText(std::string_view text) {
+  BlockRounding rounding;
+  const char* at = text.data();
+  const char* end = at + text.size();
+  const auto next_number = [&](uint64_t* number) {
+    while (at < end && (*at < '0' || *at > '9')) ++at;
+    const auto [after, problem] = std::from_chars(at, end, *number);
+    at = after;
+    return problem == std::errc{};
+  };
+  uint64_t mib = 0;
+  uint64_t divisions = 0;
+  while (next_number(&mib) && next_number(&divisions)) {
+    if (mib == 0 || !std::has_single_bit(mib) || divisions > 1024) continue;
+    const auto bucket = static_cast<size_t>(std::bit_width(mib) - 1);
+    if (bucket < rounding.power2_divisions.size()) rounding.power2_divisions[bucket] = divisions;
+  }
+  return rounding;
 }
 
 }  // namespace memstrata

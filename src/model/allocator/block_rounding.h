@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 namespace memstrata {
 
@@ -17,6 +18,9 @@ struct BlockRounding {
   /// The block size of a request; 0 for a request of 0. Exact up to an unsplit rest (at most 1 MiB in the large pool),
   /// which no rule can know.
   uint64_t BlockBytes(uint64_t requested_bytes) const;
+
+  /// Reads divisions printed as "{1: 2, 256: 4, …}" (keys in MiB). Empty or unreadable: off.
+  static BlockRounding FromText(std::string_view text);
 };
 
 }  // namespace memstrata

@@ -12,8 +12,8 @@ std::string_view PhaseName(Phase phase) {
 
 Device::BlockId Device::Allocate(uint64_t requested_bytes, Category category) {
   if (spans_.empty()) Enter(Phase::kBuild, 0);
-  CachingAllocator::Block* block = allocator_.Allocate(requested_bytes);
-  if (block == nullptr) {
+  sim::BlockId block = allocator_.Allocate(requested_bytes);
+  if (block == sim::kNoBlock) {
     if (!out_of_memory_) {
       out_of_memory_ = OutOfMemory{phase_, spans_.back().step, requested_bytes, allocator_.allocated_bytes(),
                                    allocator_.reserved_bytes()};
@@ -22,7 +22,7 @@ Device::BlockId Device::Allocate(uint64_t requested_bytes, Category category) {
     block = allocator_.Allocate(requested_bytes);
   }
   const auto id = static_cast<BlockId>(blocks_.size());
-  blocks_.push_back({block, requested_bytes, block->size_bytes, category});
+  blocks_.push_back({block, requested_bytes, allocator_.BlockBytes(block), category});
   events_.push_back({id, false});
   requested_live_bytes_ += requested_bytes;
   largest_request_bytes_ = std::max(largest_request_bytes_, requested_bytes);
@@ -35,7 +35,7 @@ Device::BlockId Device::Allocate(uint64_t requested_bytes, Category category) {
 void Device::Free(BlockId id) {
   BlockRecord& record = blocks_[id];
   allocator_.Free(record.block);
-  record.block = nullptr;
+  record.block = sim::kNoBlock;
   requested_live_bytes_ -= record.requested_bytes;
   events_.push_back({id, true});
 }
@@ -47,14 +47,14 @@ void Device::Enter(Phase phase, uint32_t step) {
 
 void Device::RelabelLive(Category from, Category to) {
   for (BlockRecord& record : blocks_) {
-    if (record.block != nullptr && record.category == from) record.category = to;
+    if (record.block != sim::kNoBlock && record.category == from) record.category = to;
   }
 }
 
 CategoryBytes Device::LiveBytes() const {
   CategoryBytes live{};
   for (const BlockRecord& record : blocks_) {
-    if (record.block != nullptr) live[static_cast<size_t>(record.category)] += record.requested_bytes;
+    if (record.block != sim::kNoBlock) live[static_cast<size_t>(record.category)] += record.requested_bytes;
   }
   return live;
 }

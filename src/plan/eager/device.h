@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/eager/caching_allocator.h"
+#include "sim/caching_allocator.h"
 
 namespace memstrata::plan::eager {
 
@@ -88,7 +88,7 @@ class Device {
 
  private:
   struct BlockRecord {
-    CachingAllocator::Block* block = nullptr;
+    sim::BlockId block = sim::kNoBlock;
     uint64_t requested_bytes = 0;
     uint64_t block_bytes = 0;
     Category category = Category::kOther;
@@ -105,7 +105,7 @@ class Device {
     uint64_t peak_requested_bytes;
   };
 
-  CachingAllocator allocator_;
+  sim::CachingAllocator allocator_;
   std::vector<BlockRecord> blocks_;
   std::vector<Event> events_;
   std::vector<Span> spans_;

@@ -8,7 +8,6 @@
 #include "model/ingest/allocation_tracker.h"
 #include "model/ingest/segment_tracker.h"
 #include "readers/torch_snapshot/annotations.h"
-#include "readers/torch_snapshot/settings.h"
 
 namespace memstrata::torch_snapshot {
 namespace {
@@ -38,7 +37,9 @@ class Assembler {
 
   Status Run() {
     store_.sources.back().metadata = root_.settings;
-    rounding_ = RoundingFromSettings(root_.settings);
+    for (const auto& [key, text] : root_.settings) {
+      if (key == "roundup_power2_divisions") rounding_ = BlockRounding::FromText(text);
+    }
     std::vector<Plan> plans = MakePlans(HeapKind::kDevice, root_.segments, root_.device_traces);
     const std::vector<Plan> host = MakePlans(HeapKind::kHost, root_.host_segments, root_.host_traces);
     plans.insert(plans.end(), host.begin(), host.end());

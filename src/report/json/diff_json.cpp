@@ -6,16 +6,36 @@
 namespace memstrata {
 namespace {
 
+void WriteBytes(JsonWriter& json, std::string_view key, const std::vector<uint64_t>& sizes) {
+  json.Key(key);
+  json.StartArray();
+  for (const uint64_t size_bytes : sizes) json.Value(size_bytes);
+  json.EndArray();
+}
+
 void WriteRow(JsonWriter& json, const DiffAnswer& answer, const DiffRow& row) {
-  const Store& store = row.is_in_after ? *answer.after : *answer.before;
+  const Store& store = *answer.recordings[row.recording];
   json.StartObject();
   json.Key("stack");
   WriteFrames(json, store, FramesOf(store, row.stack));
   json.Field("category", kCategoryNames[static_cast<size_t>(row.category)]);
-  json.Field("before_bytes", row.before_bytes);
-  json.Field("after_bytes", row.after_bytes);
+  json.Field("before_bytes", row.BeforeBytes());
+  json.Field("after_bytes", row.AfterBytes());
   json.Field("delta_bytes", row.DeltaBytes());
+  WriteBytes(json, "bytes", row.bytes);
   json.EndObject();
+}
+
+void WriteSentences(JsonWriter& json, const std::vector<Regression>& sentences) {
+  json.Key("sentences");
+  json.StartArray();
+  for (const Regression& sentence : sentences) {
+    json.StartObject();
+    json.Field("text", std::string_view(sentence.text));
+    json.Field("bytes", sentence.bytes);
+    json.EndObject();
+  }
+  json.EndArray();
 }
 
 void WriteIds(JsonWriter& json, std::string_view key, const std::vector<std::string>& ids) {
@@ -31,15 +51,21 @@ Status WriteDiffJson(const DiffAnswer& answer, ByteSink& sink) {
   JsonWriter json;
   json.StartObject();
   json.Field("schema", "memstrata.diff/1");
+  json.Key("files");
+  json.StartArray();
+  for (const Store* store : answer.recordings)
+    json.Value(std::string_view(store->sources.empty() ? std::string() : store->sources.front().file));
+  json.EndArray();
   json.Key("heaps");
   json.StartArray();
   for (const HeapDiffAnswer& heap : answer.heaps) {
     json.StartObject();
     json.Field("id", std::string_view(heap.id));
-    json.Field("peak_live_delta_bytes",
-               static_cast<int64_t>(heap.diff.after_peak_bytes) - static_cast<int64_t>(heap.diff.before_peak_bytes));
-    json.Field("before_peak_bytes", heap.diff.before_peak_bytes);
-    json.Field("after_peak_bytes", heap.diff.after_peak_bytes);
+    json.Field("peak_live_delta_bytes", heap.diff.DeltaBytes());
+    json.Field("before_peak_bytes", heap.diff.peak_bytes.front());
+    json.Field("after_peak_bytes", heap.diff.peak_bytes.back());
+    WriteBytes(json, "peak_bytes", heap.diff.peak_bytes);
+    WriteSentences(json, heap.sentences);
     json.Key("rows");
     json.StartArray();
     for (const DiffRow& row : heap.diff.rows) WriteRow(json, answer, row);
@@ -49,8 +75,8 @@ Status WriteDiffJson(const DiffAnswer& answer, ByteSink& sink) {
   json.EndArray();
   WriteIds(json, "only_before", answer.only_before);
   WriteIds(json, "only_after", answer.only_after);
-  WriteMissing(json, *answer.after);
-  WriteDiagnostics(json, *answer.after);
+  WriteMissing(json, *answer.recordings.back());
+  WriteDiagnostics(json, *answer.recordings.back());
   json.EndObject();
   return sink.Write(json.Finish());
 }

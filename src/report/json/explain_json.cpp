@@ -2,6 +2,7 @@
 
 #include "analysis/frames/useful_frame.h"
 #include "query/common_json.h"
+#include "report/json/fragmentation_json.h"
 
 namespace memstrata {
 namespace {
@@ -135,6 +136,7 @@ void WriteHeap(JsonWriter& json, const Store& store, const HeapExplained& heap) 
   WriteMarks(json, store, heap);
   WriteNextPeaks(json, heap);
   WriteGrowth(json, store, heap.growth);
+  WriteFragmentation(json, store, heap.fragmentation);
   json.EndObject();
 }
 

@@ -23,33 +23,41 @@ std::string Signed(int64_t size_bytes) {
   return fmt::format("{}{}", size_bytes > 0 ? "+" : "", FormatBytes(size_bytes));
 }
 
+// "1.00 GiB to 2.00 GiB to 2.50 GiB"
+std::string Row(const std::vector<uint64_t>& sizes) {
+  std::string text;
+  for (const uint64_t size_bytes : sizes) text += (text.empty() ? "" : " to ") + FormatBytes(size_bytes);
+  return text;
+}
+
 }  // namespace
 
 Status WriteDiffText(const DiffAnswer& answer, const TextStyle& style, size_t top_count, ByteSink& sink) {
   std::string out;
   for (const HeapDiffAnswer& heap : answer.heaps) {
     const HeapDiff& diff = heap.diff;
-    const int64_t delta_bytes =
-        static_cast<int64_t>(diff.after_peak_bytes) - static_cast<int64_t>(diff.before_peak_bytes);
-    out += fmt::format("{}  The live peak goes from {} to {}: {}.\n\n", style.Bold(Shorten(heap.id, 40)),
-                       FormatBytes(diff.before_peak_bytes), FormatBytes(diff.after_peak_bytes), Signed(delta_bytes));
-    int64_t rest_bytes = delta_bytes;
+    out += fmt::format("{}  The live peak goes from {}: {}.\n", style.Bold(Shorten(heap.id, 40)), Row(diff.peak_bytes),
+                       Signed(diff.DeltaBytes()));
+    for (const Regression& sentence : heap.sentences)
+      out += "  " + WrapLines(sentence.text, static_cast<size_t>(std::clamp(style.width, 60, 140)) - 4, 4) + "\n";
+    out += "\n";
+    int64_t rest_bytes = diff.DeltaBytes();
     for (size_t i = 0; i < std::min(top_count, diff.rows.size()); ++i) {
       const DiffRow& row = diff.rows[i];
       if (row.DeltaBytes() == 0) break;
       rest_bytes -= row.DeltaBytes();
-      const Store& store = row.is_in_after ? *answer.after : *answer.before;
+      const Store& store = *answer.recordings[row.recording];
       out += fmt::format("  {}  {} -> {}  {}  {}\n", PadLeft(Signed(row.DeltaBytes()), 10),
-                         PadLeft(FormatBytes(row.before_bytes), 9), PadLeft(FormatBytes(row.after_bytes), 9),
+                         PadLeft(FormatBytes(row.BeforeBytes()), 9), PadLeft(FormatBytes(row.AfterBytes()), 9),
                          PadRight(kCategoryNames[static_cast<size_t>(row.category)], 15),
                          Shorten(NameOf(store, row.stack), 80));
     }
     out += fmt::format("  {}  everything else\n\n", PadLeft(Signed(rest_bytes), 10));
   }
   for (const std::string& id : answer.only_before)
-    out += fmt::format("{} is only in the first recording.\n", Shorten(id, 40));
+    out += fmt::format("{} of the first recording is not in all.\n", Shorten(id, 40));
   for (const std::string& id : answer.only_after)
-    out += fmt::format("{} is only in the second recording.\n", Shorten(id, 40));
+    out += fmt::format("{} of the last recording is not in all.\n", Shorten(id, 40));
   return sink.Write(out);
 }
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from .program import Program
+from tests.integration.program import Program
 
-DEFAULT_BINARY = Path(__file__).resolve().parents[2] / "build" / "release" / "memstrata"
+DEFAULT_BINARY = Path(__file__).resolve().parents[1] / "build" / "release" / "memstrata"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

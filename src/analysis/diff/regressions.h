@@ -1,0 +1,20 @@
+#pragma once
+// The changes of a diff in sentences: what made the peak grow, and from which recording on.
+
+#include <string>
+#include <vector>
+
+#include "analysis/diff/diff.h"
+
+namespace memstrata {
+
+struct Regression {
+  std::string text;
+  int64_t bytes = 0;
+};
+
+/// The first sentence is about the peak; at most `most_count` more about origins that changed it by a tenth or more.
+/// cost: O(rows)
+std::vector<Regression> DescribeDiff(std::span<const HeapAnalysis> recordings, const HeapDiff& diff, size_t most_count);
+
+}  // namespace memstrata

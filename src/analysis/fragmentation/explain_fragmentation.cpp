@@ -1,0 +1,78 @@
+#include "analysis/fragmentation/explain_fragmentation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "sim/recorded_state.h"
+
+namespace memstrata {
+namespace {
+
+constexpr double kMuchIdle = 0.2;  // of the reserved bytes
+constexpr double kWorthIt = 0.1;   // a remedy that saves less of the reserved peak is not worth a finding
+
+// The first allocation at or behind a position: the request that a new segment was for.
+uint64_t RequestBehind(const Store& store, const Heap& heap, uint32_t seq) {
+  for (; seq < heap.events.size(); ++seq) {
+    const uint32_t row = store.EventRow(heap, seq);
+    if (store.events.kind[row] == EventKind::kAlloc || store.events.kind[row] == EventKind::kOutOfMemory)
+      return store.events.size_bytes[row];
+  }
+  return 0;
+}
+
+bool IsMuch(const Fragmentation& fragmentation) {
+  return fragmentation.idle_bytes >= fragmentation.needed_bytes &&
+         static_cast<double>(fragmentation.idle_bytes) >= kMuchIdle * static_cast<double>(fragmentation.reserved_bytes);
+}
+
+const ReplayedRemedy* BestOf(const ReplayedRemedies& replayed) {
+  const ReplayedRemedy* best = nullptr;
+  for (const ReplayedRemedy& remedy : replayed.remedies) {
+    if (best == nullptr || remedy.outcome.peak_reserved_bytes < best->outcome.peak_reserved_bytes) best = &remedy;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::optional<FragmentationAnswer> ExplainFragmentation(const HeapAnalysis& analysis) {
+  const Store& store = *analysis.store;
+  const Heap& heap = *analysis.heap;
+  if (!sim::CanReplay(heap) || !heap.capabilities.has_segments) return std::nullopt;
+  const Peak peak = FindPeak(BuildCurve(store, heap, Measure::kReserved));
+  if (peak.moment.seq() == kNone) return std::nullopt;  // nothing was reserved while it recorded
+  FragmentationAnswer answer;
+  answer.peak_reserved_bytes = peak.bytes;
+  answer.at_peak =
+      FindFragmentation(store, heap, Moment{peak.moment.seq()}, RequestBehind(store, heap, peak.moment.seq()));
+  if (IsMuch(answer.at_peak)) answer.replayed = ReplayRemedies(store, heap, std::nullopt);
+  return answer;
+}
+
+std::vector<Finding> FragmentationFindings(const FragmentationAnswer& answer) {
+  if (!answer.replayed) return {};
+  const ReplayedRemedy* best = BestOf(*answer.replayed);
+  if (best == nullptr || best->outcome.peak_reserved_bytes >= answer.peak_reserved_bytes) return {};
+  const uint64_t saved_bytes = answer.peak_reserved_bytes - best->outcome.peak_reserved_bytes;
+  if (static_cast<double>(saved_bytes) < kWorthIt * static_cast<double>(answer.peak_reserved_bytes)) return {};
+  const Fragmentation& found = answer.at_peak;
+  Finding finding;
+  finding.id = "fragmentation";
+  finding.severity = FindingSeverity::kWarning;
+  finding.text = fmt::format(
+      "Reserved memory reaches {} although {} of it is idle then, in {}: {} of live blocks pin {} of segments.",
+      FormatBytes(answer.peak_reserved_bytes), FormatBytes(found.idle_bytes), FormatCount(found.hole_count, "hole"),
+      FormatBytes(found.pinning_bytes), FormatBytes(found.pinned_bytes));
+  finding.bytes = saved_bytes;
+  finding.confidence = answer.replayed->is_faithful ? Confidence::kComputed : Confidence::kAssumed;
+  finding.remedy = fmt::format("{}: {} reserved at the peak instead of {}, by replay of this recording.", best->setting,
+                               FormatBytes(best->outcome.peak_reserved_bytes), FormatBytes(answer.peak_reserved_bytes));
+  finding.evidence.begin_seq = found.at.event_count;
+  finding.evidence.end_seq = found.at.event_count + 1;
+  return {finding};
+}
+
+}  // namespace memstrata

@@ -1,0 +1,29 @@
+#pragma once
+// What other settings of the allocator would have given a recorded program, by replay; never only advised.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/trace_replay.h"
+
+namespace memstrata {
+
+struct ReplayedRemedy {
+  std::string setting;  // as it is written into PYTORCH_ALLOC_CONF; "order" for another order of allocation
+  sim::Outcome outcome;
+};
+
+struct ReplayedRemedies {
+  sim::Outcome recorded;     // the replay of the recorded settings
+  bool is_faithful = false;  // that replay reserves what the recording says: the others can be believed
+  std::vector<ReplayedRemedy> remedies;
+};
+
+/// Nothing when the heap cannot be replayed. `limit_bytes`: what the device gives, nothing = without end.
+/// cost: a replay, O(events log blocks), for each setting
+std::optional<ReplayedRemedies> ReplayRemedies(const Store& store, const Heap& heap,
+                                               std::optional<uint64_t> limit_bytes);
+
+}  // namespace memstrata

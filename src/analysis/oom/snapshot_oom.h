@@ -1,0 +1,28 @@
+#pragma once
+// Why an allocation of a recorded program failed: what was asked for, what lay idle and where, who held the rest, and
+// the smallest single change that would have fitted, in bytes.
+
+#include <string>
+#include <vector>
+
+#include "analysis/holders/holders.h"
+#include "model/store/store.h"
+#include "oom/oom_report.h"
+
+namespace memstrata {
+
+struct SnapshotOom {
+  OomReport report;
+  const Heap* heap = nullptr;
+  uint32_t seq = 0;
+  uint64_t reserved_bytes = 0;
+  uint64_t idle_kind_bytes[4] = {};  // by HoleKind
+  std::vector<Holder> holders;       // of the live bytes then, largest first, "other" last
+};
+
+/// The last `most_count` failures of a heap; how many come before them is added to `left_out_count`.
+/// cost: O(events + allocations log allocations), and a replay for each remedy
+std::vector<SnapshotOom> ExplainFailures(const Store& store, const Heap& heap, size_t most_count,
+                                         uint64_t& left_out_count);
+
+}  // namespace memstrata

@@ -1,0 +1,43 @@
+#include "query/oom.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "oom/oom_text.h"
+
+namespace memstrata {
+
+bool OomAnswer::HasFailure() const {
+  return !failures.empty() || std::any_of(messages.begin(), messages.end(), [](const OomReport& report) {
+    return report.verdict != OomVerdict::kNotExhaustion;
+  });
+}
+
+Result<OomAnswer> ExplainOutOfMemory(const Store& store, std::string_view heap) {
+  OomAnswer answer;
+  answer.store = &store;
+  std::string known;
+  bool found = heap.empty();
+  for (const Heap& candidate : store.heaps) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", candidate.id);
+    if (!heap.empty() && candidate.id != heap) continue;
+    found = true;
+    std::vector<SnapshotOom> failures = ExplainFailures(store, candidate, kMostFailures, answer.left_out_count);
+    std::move(failures.begin(), failures.end(), std::back_inserter(answer.failures));
+  }
+  if (!found) {
+    return Fail(ErrorCode::kInvalidArgument,
+                known.empty() ? fmt::format("There is no heap \"{}\": the file holds none.", heap)
+                              : fmt::format("There is no heap \"{}\"; the file holds: {}.", heap, known));
+  }
+  return answer;
+}
+
+OomAnswer ExplainOutOfMemoryText(std::string_view text) {
+  OomAnswer answer;
+  answer.messages = oom::ExplainText(text);
+  return answer;
+}
+
+}  // namespace memstrata

@@ -1,0 +1,143 @@
+#include "query/ranks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <tuple>
+
+#include "base/units.h"
+
+namespace memstrata {
+namespace {
+
+constexpr size_t kMostDifferences = 5;
+
+std::string NameOf(const RankFigures& rank) { return rank.rank ? fmt::format("rank {}", *rank.rank) : rank.file; }
+
+std::string Capital(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+std::string ExplanationText(const Explanation& explanation) {
+  std::string groups;
+  for (const auto& [value, mean_bytes] : explanation.mean_peak_bytes) {
+    if (groups.size() > 200) {
+      groups += ", …";
+      break;
+    }
+    groups += fmt::format("{}{}: {}", groups.empty() ? "" : ", ", value, FormatBytes(mean_bytes));
+  }
+  return fmt::format(
+      "{} explains {} of the difference ({}){}.", explanation.coordinate, FormatPercent(explanation.share), groups,
+      explanation.is_assumed ? "; found by trying patterns of the number, name the layout to be sure" : "");
+}
+
+std::string MissingText(const RankComparison& comparison) {
+  std::string names;
+  for (size_t i = 0; i < std::min<size_t>(comparison.missing_ranks.size(), 12); ++i)
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", comparison.missing_ranks[i]);
+  if (comparison.missing_count > 12) names += ", …";
+  return fmt::format("{} missing: {}.",
+                     comparison.missing_count == 1 ? "1 rank is" : FormatCount(comparison.missing_count) + " ranks are",
+                     names);
+}
+
+void Describe(RanksAnswer& answer) {
+  const RankComparison& comparison = answer.comparison;
+  const RankFigures& worst = answer.ranks[comparison.worst];
+  const RankFigures& median = answer.ranks[comparison.median];
+  const bool alike = comparison.spread_bytes * 50 <= worst.peak_live_bytes;
+  if (answer.ranks.size() == 1) {
+    answer.sentences.push_back(
+        fmt::format("{} alone: a live peak of {}.", Capital(NameOf(worst)), FormatBytes(worst.peak_live_bytes)));
+  } else if (alike) {
+    answer.sentences.push_back(fmt::format("All {} recordings are alike: their live peaks differ by {} of {}.",
+                                           answer.ranks.size(), FormatBytes(comparison.spread_bytes),
+                                           FormatBytes(worst.peak_live_bytes)));
+  } else {
+    answer.sentences.push_back(fmt::format("{} is worst: a live peak of {}, {} more than {} in the middle.",
+                                           Capital(NameOf(worst)), FormatBytes(worst.peak_live_bytes),
+                                           FormatBytes(worst.peak_live_bytes - median.peak_live_bytes),
+                                           NameOf(median)));
+  }
+  for (const RankFigures& rank : answer.ranks) {
+    if (rank.failure_count > 0)
+      answer.sentences.push_back(
+          fmt::format("{} ran out of memory {}.", Capital(NameOf(rank)), FormatCount(rank.failure_count, "time")));
+  }
+  if (comparison.explanation) answer.sentences.push_back(ExplanationText(*comparison.explanation));
+  if (comparison.missing_count > 0) answer.sentences.push_back(MissingText(comparison));
+}
+
+Result<std::vector<Regression>> Differences(const RanksAnswer& answer,
+                                            const std::function<Result<Store>(const std::string&)>& open) {
+  const RankFigures& median = answer.ranks[answer.comparison.median];
+  const RankFigures& worst = answer.ranks[answer.comparison.worst];
+  if (median.peak_live_bytes == worst.peak_live_bytes || median.heap.empty() || worst.heap.empty())
+    return std::vector<Regression>{};
+  MEMSTRATA_ASSIGN_OR_RETURN(const Store before, open(median.file));
+  MEMSTRATA_ASSIGN_OR_RETURN(const Store after, open(worst.file));
+  const Heap* old_heap = before.FindHeap(median.heap);
+  const Heap* new_heap = after.FindHeap(worst.heap);
+  if (old_heap == nullptr || new_heap == nullptr) return Fail(ErrorCode::kIo, "A recording changed while it was read.");
+  std::vector<HeapAnalysis> analyses;
+  analyses.push_back(AnalyseHeap(before, *old_heap));
+  analyses.push_back(AnalyseHeap(after, *new_heap));
+  std::vector<Regression> sentences = DescribeDiff(analyses, DiffPeaks(analyses), kMostDifferences);
+  sentences.erase(sentences.begin());  // that the peak is higher was said
+  return sentences;
+}
+
+}  // namespace
+
+Result<std::vector<LayoutAxis>> ParseLayout(std::string_view text) {
+  std::vector<LayoutAxis> layout;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+    const size_t equals = part.find('=');
+    uint64_t size = 0;
+    const char* begin = part.data() + std::min(equals + 1, part.size());
+    const auto [end, problem] = std::from_chars(begin, part.data() + part.size(), size);
+    const bool is_number = problem == std::errc{} && end == part.data() + part.size();
+    if (equals == std::string_view::npos || equals == 0 || !is_number || size == 0 || size > 1'000'000 ||
+        layout.size() == 8) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  fmt::format("A layout is written as dp=2,tp=4, outermost first; \"{}\" is not a part of one.", part));
+    }
+    layout.push_back({std::string(part.substr(0, equals)), size});
+  }
+  return layout;
+}
+
+Result<RanksAnswer> CompareRankFiles(std::span<const std::string> files, const RanksOptions& options,
+                                     bool left_out_allowed,
+                                     const std::function<Result<Store>(const std::string&)>& open) {
+  RanksAnswer answer;
+  for (const std::string& file : files) {
+    const Result<Store> store = open(file);
+    if (!store && left_out_allowed && store.error().code == ErrorCode::kUnsupportedFormat) {
+      answer.left_out.push_back(file);
+      continue;
+    }
+    if (!store) return tl::unexpected(store.error());
+    answer.ranks.push_back(MeasureRank(*store, file));
+    RankFigures& rank = answer.ranks.back();
+    if (!options.layout.empty() && rank.rank) rank.coordinates = CoordinatesIn(options.layout, *rank.rank);
+  }
+  if (answer.ranks.empty()) return Fail(ErrorCode::kInvalidArgument, "There is no recording among these files.");
+  std::stable_sort(answer.ranks.begin(), answer.ranks.end(), [](const RankFigures& a, const RankFigures& b) {
+    return std::tuple(!a.rank, a.rank.value_or(0), a.file) < std::tuple(!b.rank, b.rank.value_or(0), b.file);
+  });
+  uint64_t expected_count = options.layout.empty() ? 0 : 1;
+  for (const LayoutAxis& axis : options.layout)
+    expected_count = std::min<uint64_t>(expected_count * axis.size, 1'000'000);
+  answer.comparison = CompareRanks(answer.ranks, std::max(options.expected_count, expected_count));
+  Describe(answer);
+  MEMSTRATA_ASSIGN_OR_RETURN(answer.differences, Differences(answer, open));
+  return answer;
+}
+
+}  // namespace memstrata

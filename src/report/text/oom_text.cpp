@@ -1,0 +1,123 @@
+#include "report/text/oom_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/frames/useful_frame.h"
+#include "base/units.h"
+
+namespace memstrata {
+namespace {
+
+constexpr std::string_view kHoleKindTexts[] = {"in private pools", "in whole segments, which a flush gives back",
+                                               "on streams that are no longer used", "in holes beside live blocks"};
+
+class OomText {
+ public:
+  OomText(const OomAnswer& answer, const TextStyle& style)
+      : answer_(answer), style_(style), width_(static_cast<size_t>(std::clamp(style.width, 60, 140))) {}
+
+  std::string Write() {
+    for (const SnapshotOom& failure : answer_.failures) WriteFailure(failure);
+    for (const OomReport& report : answer_.messages) WriteMessage(report);
+    if (answer_.left_out_count > 0)
+      out_ += fmt::format("{} before these are left out.\n", FormatCount(answer_.left_out_count, "failure"));
+    if (answer_.failures.empty() && answer_.messages.empty()) {
+      out_ += answer_.store != nullptr
+                  ? "No allocation failed in this recording.\n"
+                  : "There is no out-of-memory message of a known format in this text; docs/formats/oom_texts.md lists "
+                    "them.\n";
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void Heading(std::string_view name, const OomReport& report) {
+    const std::string_view verdict = kOomVerdictNames[static_cast<size_t>(report.verdict)];
+    out_ += fmt::format("{}  {}\n", style_.Bold(name),
+                        report.verdict == OomVerdict::kNotExhaustion ? style_.Dim(verdict) : style_.Warn(verdict));
+    out_ += "  " + WrapLines(report.text, width_ - 4, 2) + "\n";
+  }
+
+  void WriteRemedies(const OomReport& report) {
+    if (report.remedies.empty()) return;
+    out_ += fmt::format("\n  {}\n", style_.Bold("What would change it"));
+    for (const OomRemedy& remedy : report.remedies) {
+      const std::string fits = !remedy.would_fit ? "may fit" : *remedy.would_fit ? "fits" : "does not fit";
+      out_ += fmt::format(
+          "  {}  {}  {}\n", PadLeft(remedy.bytes ? FormatBytes(*remedy.bytes) : "", 10), PadRight(fits, 12),
+          WrapLines(fmt::format("{} ({})", remedy.text, kRemedyBasisNames[static_cast<size_t>(remedy.basis)]),
+                    width_ - 28, 26));
+    }
+  }
+
+  void WriteMessage(const OomReport& report) {
+    std::string name = fmt::format("line {}, {}", report.line, report.kind);
+    if (!report.where.empty()) name += ", " + Shorten(report.where, 60);
+    if (report.count > 1) name += fmt::format(", {} times", FormatCount(report.count));
+    Heading(name, report);
+    WriteRemedies(report);
+    if (!report.details.empty()) {
+      out_ += fmt::format("\n  {}\n", style_.Bold("Also in the text"));
+      for (const OomDetail& detail : report.details) {
+        const std::string value = detail.bytes    ? FormatBytes(*detail.bytes)
+                                  : detail.number ? fmt::format("{}", *detail.number)
+                                                  : "not usable";
+        out_ += fmt::format("  {}  {}\n", PadLeft(value, 10), Shorten(detail.name, width_ - 16));
+      }
+    }
+    for (const OomMissing& missing : report.missing) {
+      out_ +=
+          "\n  " +
+          WrapLines(fmt::format("Missing: {}. {} {}", missing.what, missing.why, missing.how_to_get), width_ - 4, 2) +
+          "\n";
+    }
+    out_ += "\n";
+  }
+
+  void WriteFailure(const SnapshotOom& failure) {
+    Heading(fmt::format("{}, event {}", Shorten(failure.heap->id, 40), FormatCount(failure.seq)), failure.report);
+    WriteRemedies(failure.report);
+    out_ += fmt::format("\n  {}\n", style_.Bold("Who held the memory"));
+    for (const Holder& holder : failure.holders) {
+      out_ += fmt::format("  {}  {}  {}\n", PadLeft(FormatBytes(holder.bytes), 10),
+                          PadRight(kCategoryNames[static_cast<size_t>(holder.category)], 15), NameOf(holder));
+    }
+    if (failure.report.idle_bytes.value_or(0) > 0) {
+      out_ += fmt::format("\n  {}\n", style_.Bold("Reserved and idle"));
+      for (size_t kind = 0; kind < 4; ++kind) {
+        if (failure.idle_kind_bytes[kind] == 0) continue;
+        out_ +=
+            fmt::format("  {}  {}\n", PadLeft(FormatBytes(failure.idle_kind_bytes[kind]), 10), kHoleKindTexts[kind]);
+      }
+    }
+    out_ += "\n";
+  }
+
+  std::string NameOf(const Holder& holder) const {
+    if (holder.is_other) return "everything smaller";
+    if (holder.is_preexisting) return "from before the recording";
+    if (holder.stack.value == 0) return "no stack";
+    const Store& store = *answer_.store;
+    const std::vector<FrameId> frames = FramesOf(store, holder.stack);
+    const FrameTable& table = store.stacks.frames();
+    const FrameId frame = frames[UsefulFrameIndex(store, frames)];
+    return Shorten(fmt::format("{}  {}:{}", ShortFunctionName(store.String(table.function[frame.value])),
+                               ShortPath(store.String(table.file[frame.value])), table.line[frame.value]),
+                   width_ - 32);
+  }
+
+  const OomAnswer& answer_;
+  TextStyle style_;
+  size_t width_;
+  std::string out_;
+};
+
+}  // namespace
+
+Status WriteOomText(const OomAnswer& answer, const TextStyle& style, ByteSink& sink) {
+  return sink.Write(OomText(answer, style).Write());
+}
+
+}  // namespace memstrata
