@@ -38,8 +38,8 @@ std::vector<CompareRow> SingleRows(SessionIndex& session, const std::vector<Diff
                       .where = StackPlace(session.store(), session.Useful(), row.stack),
                       .stack = row.stack,
                       .category = row.category,
-                      .before_bytes = row.before_bytes,
-                      .after_bytes = row.after_bytes});
+                      .before_bytes = row.BeforeBytes(),
+                      .after_bytes = row.AfterBytes()});
   }
   return result;
 }
@@ -53,8 +53,8 @@ std::vector<CompareRow> MergedRows(SessionIndex& session, const std::vector<Diff
     if (is_new) merged.push_back({.label = std::move(label), .category = row.category});
     CompareRow& sum = merged[entry->second];
     if (sum.category != row.category) sum.category.reset();
-    sum.before_bytes += row.before_bytes;
-    sum.after_bytes += row.after_bytes;
+    sum.before_bytes += row.BeforeBytes();
+    sum.after_bytes += row.AfterBytes();
   }
   std::sort(merged.begin(), merged.end(), [](const CompareRow& a, const CompareRow& b) {
     const int64_t change_a = std::abs(a.DeltaBytes());
@@ -101,7 +101,10 @@ Result<Answer> AnswerCompare(SessionIndex& session, const Parameters& parameters
   MEMSTRATA_ASSIGN_OR_RETURN(const Heap* const after, HeapNamed(session, parameters, "after"));
   MEMSTRATA_ASSIGN_OR_RETURN(const size_t by, parameters.Choice("by", kCompareKeys, "stack"));
   const Store& store = session.store();
-  const HeapDiff diff = DiffPeaks(AnalyseHeap(store, *before), AnalyseHeap(store, *after));
+  std::vector<HeapAnalysis> analyses;
+  analyses.push_back(AnalyseHeap(store, *before));
+  analyses.push_back(AnalyseHeap(store, *after));
+  const HeapDiff diff = DiffPeaks(analyses);
   const CompareBy key = static_cast<CompareBy>(by);
   std::vector<CompareRow> rows =
       key == CompareBy::kStack ? SingleRows(session, diff.rows) : MergedRows(session, diff.rows, key);
@@ -112,10 +115,9 @@ Result<Answer> AnswerCompare(SessionIndex& session, const Parameters& parameters
     json.StartArray();
     json.StartObject();
     json.Field("id", std::string_view(after->id));
-    json.Field("before_peak_bytes", diff.before_peak_bytes);
-    json.Field("after_peak_bytes", diff.after_peak_bytes);
-    json.Field("peak_live_delta_bytes",
-               static_cast<int64_t>(diff.after_peak_bytes) - static_cast<int64_t>(diff.before_peak_bytes));
+    json.Field("before_peak_bytes", diff.peak_bytes.front());
+    json.Field("after_peak_bytes", diff.peak_bytes.back());
+    json.Field("peak_live_delta_bytes", diff.DeltaBytes());
     json.Key("rows");
     json.StartArray();
     for (const CompareRow& row : rows) WriteRow(json, session, row);
