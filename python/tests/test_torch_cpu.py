@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from frameworks import TORCH, Framework, framework
 
-NO_DEVICE = {"CUDA_VISIBLE_DEVICES": ""}
+# The second makes PyTorch heed the first before it asks the driver.
+NO_DEVICE = {"CUDA_VISIBLE_DEVICES": "", "PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
 
 
 @pytest.fixture(params=TORCH)
