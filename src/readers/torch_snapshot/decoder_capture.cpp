@@ -57,7 +57,8 @@ void Decoder::ReadSamples(Value rows, CaptureBlock& capture) {
     // Negative numbers are large here.
     for (size_t i = 0; is_whole && i < std::size(numbers); ++i)
       is_whole = ToUnsigned(cells[i], &numbers[i]) && numbers[i] <= INT64_MAX;
-    if (!is_whole || numbers[0] >= kMostDevices) {
+    const bool is_plausible = numbers[0] < kMostDevices && numbers[2] <= numbers[3];
+    if (!is_whole || !is_plausible) {
       builder_.diagnostics().Note(Severity::kDataLoss, "device_sample",
                                   "Rows of \"samples\" are not what the capture writes; they are not read.");
       continue;

@@ -97,7 +97,7 @@ TEST(TorchSnapshotReader, HostileCaptureChangesNothing) {
   for (
       const std::string_view block :
       {R"([])", R"({"device_type": "../cuda", "host_type": "", "samples": 7})",
-       R"({"samples": [[0], ["a", 1, 2, 3, 4, 5, 6, "step"], [0, -1, 2, 3, 4, 5, 6, "step"], [5000, 1, 2, 3, 4, 5, 6, 7]]})"}) {
+       R"({"samples": [[0], ["a", 1, 2, 3, 4, 5, 6, "step"], [0, -1, 2, 3, 4, 5, 6, "step"], [5000, 1, 2, 3, 4, 5, 6, 7], [0, 1, 9, 3, 4, 5, 6, "end"]]})"}) {
     const Result<Store> store = Open(Captured(block));
     ASSERT_TRUE(store.has_value()) << store.error().message;
     EXPECT_EQ(store->heaps[0].id, "cuda:0") << block;
