@@ -69,7 +69,7 @@ class Recording:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files of the recording, in the frameworks' own formats."""
+        """The files of the recording, in the frameworks' own formats; with several ranks, those of this process."""
         return self._files
 
     def _engine(self, verb: str, *flags: str) -> bytes:
