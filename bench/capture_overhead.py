@@ -1,6 +1,6 @@
 """What the capture adds to a program: CPU time per allocation, by mode, and the time to write the recording.
 
-    python3 -m bench.capture_overhead --python build/frameworks/torch-2.11/bin/python [--preload LIBRARIES]
+    python3 -m bench.capture_overhead --python build/frameworks/torch-2.11/bin/python [--card h100-80g]
 
 The program allocates and frees small tensors from a Python function ten calls deep, which is all that the capture can
 slow down: the device's own work is untouched. It runs on a GPU, on the simulated card, or on the CPU; the line says
@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -20,6 +20,7 @@ MODES = ("off", "light", "ring", "python", "full")
 
 PROGRAM = """
 import contextlib, json, sys, tempfile, time
+sys.path.insert(0, sys.argv.pop())
 import torch, memstrata
 
 mode, pair_count, step_count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -50,20 +51,26 @@ print(json.dumps({"device": device, "work_s": work_s, "step_s": step_s, "end_s":
 """
 
 
-def measure(python: Path, preload: str, mode: str, pair_count: int, step_count: int) -> dict[str, float | str]:
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "python"), "PYTHONWARNINGS": "ignore"}
-    if preload:
-        environment["LD_PRELOAD"] = preload
-    command = [str(python), "-c", PROGRAM, mode, str(pair_count), str(step_count)]
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
-    values: dict[str, float | str] = json.loads(done.stdout.splitlines()[-1])
-    return values
+def measure(python: Path, card: str, mode: str, pair_count: int, step_count: int) -> dict[str, float | str]:
+    # -E hides the start-up hook of the dry run, so that only the capture is measured.
+    command = [str(python), "-E", "-W", "ignore", "-c", PROGRAM, mode, str(pair_count), str(step_count)]
+    command.append(str(REPOSITORY / "python"))
+    with tempfile.TemporaryDirectory() as folder:
+        if card:
+            binary = str(REPOSITORY / "build" / "release" / "memstrata")
+            command = [binary, "dryrun", "--card", card, "-o", f"{folder}/run.memstrata", "--", *command]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    for line in done.stdout.splitlines():
+        if line.startswith(b'{"device"'):
+            values: dict[str, float | str] = json.loads(line)
+            return values
+    raise SystemExit(f"the program did not run to its end: {' '.join(command[:6])} …")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", type=Path, required=True, help="a Python with PyTorch")
-    parser.add_argument("--preload", default="", help="value for LD_PRELOAD, for example the simulated card")
+    parser.add_argument("--card", default="", help="run on the simulated card of this name")
     parser.add_argument("--pairs", type=int, default=20_000)
     parser.add_argument("--steps", type=int, default=1_000)
     parser.add_argument("--runs", type=int, default=3)
@@ -71,7 +78,7 @@ def main() -> None:
     base_us = None
     for mode in MODES:
         runs = [
-            measure(arguments.python, arguments.preload, mode, arguments.pairs, arguments.steps)
+            measure(arguments.python, arguments.card, mode, arguments.pairs, arguments.steps)
             for _ in range(arguments.runs)
         ]
         pair_us = min(float(run["work_s"]) for run in runs) / arguments.pairs * 1e6

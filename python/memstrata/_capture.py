@@ -211,15 +211,13 @@ class annotate(contextlib.ContextDecorator):  # noqa: N801, as profile
         self._entered.close()
 
 
-_started: Optional[profile] = None
+_started: list[profile] = []  # by start(), the newest last
 
 
 def start(path: Optional[PathLike] = None, **options: Any) -> profile:
     """Begins a capture that stop() ends, or the end of the process. Takes what `profile` takes."""
-    global _started
     capture = profile(path, **options)
-    capture.__enter__()
-    _started = capture
+    _started.append(capture.__enter__())
     return capture
 
 
@@ -232,9 +230,9 @@ def step() -> None:
 
 
 def stop() -> Optional[profile]:
-    """Ends the capture that start() began, and answers it; None where there is none."""
-    global _started
-    capture, _started = _started, None
-    if capture is not None:
-        capture.__exit__(None, None, None)
+    """Ends the newest capture that start() began, and answers it; None where there is none."""
+    if not _started:
+        return None
+    capture = _started.pop()
+    capture.__exit__(None, None, None)
     return capture

@@ -69,7 +69,7 @@ class Recording:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files of the recording, in the frameworks' own formats."""
+        """The files of the recording, in the frameworks' own formats; with several ranks, those of this process."""
         return self._files
 
     def _engine(self, verb: str, *flags: str) -> bytes:
@@ -138,12 +138,8 @@ class Recording:
             if len(snapshots) != 1:
                 raise MemstrataError(f"There are {len(snapshots)} PyTorch snapshots in this recording, not one.")
             return copy_file(snapshots[0], target)
-        if target.suffix == ".csv":
-            return _writers.write_bytes(target, self._engine("convert", "--to", "csv", "--table", "allocations"))
         if target.suffix == ".yaml":
             return _writers.write_bytes(target, _writers.yaml_text(self.summary).encode())
-        if target.suffix == ".md":
-            return _writers.write_bytes(target, _writers.markdown_text(self.summary).encode())
         if target.suffix == ".png":
             return _writers.write_png(target, self._svg())
         if target.suffix == ".memstrata":

@@ -126,29 +126,35 @@ class TorchHistory:
 
     def used_devices(self) -> list[int]:
         """Devices that this process holds memory on. Others are not asked: that would open a context on them."""
-        count = self._device.device_count()
-        return [index for index in range(count) if self._device.memory_reserved(index) > 0]
+        return [index for index in range(self._device.device_count()) if self._held_bytes(index)[0] > 0]
+
+    def _held_bytes(self, device: int) -> tuple[int, int]:
+        """Reserved and allocated, as the allocator counts them; reading all its counters by name is slow."""
+        counters = self._device.memory.memory_stats_as_nested_dict(device)
+        if not counters:
+            return 0, 0
+        return counters["reserved_bytes"]["all"]["current"], counters["allocated_bytes"]["all"]["current"]
 
     def _sample_all(self, label: str, step: int = -1) -> None:
         capturing = getattr(self._device, "is_current_stream_capturing", None)
         if capturing is not None and capturing():
             return  # a graph is being captured: nothing but its own calls may reach the device
-        for index in self.used_devices():
-            free_bytes, total_bytes = self._device.mem_get_info(index)
-            self._add_sample(index, free_bytes, total_bytes, step, label)
-
-    def _add_sample(self, device: int, free_bytes: int, total_bytes: int, step: int, label: str) -> None:
-        reserved_bytes = self._device.memory_reserved(device)
-        allocated_bytes = self._device.memory_allocated(device)
-        row = (device, time.time_ns(), free_bytes, total_bytes, reserved_bytes, allocated_bytes, step, label)
-        self._samples.add(row)
+        for index in range(self._device.device_count()):
+            reserved_bytes, allocated_bytes = self._held_bytes(index)
+            if reserved_bytes > 0:
+                free_bytes, total_bytes = self._device.mem_get_info(index)
+                self._samples.add(
+                    (index, time.time_ns(), free_bytes, total_bytes, reserved_bytes, allocated_bytes, step, label)
+                )
 
     def out_of_memory(self, device: int, requested_bytes: int, free_bytes: int) -> None:
         """Called by the allocator at the failing request, before the exception: the state is that of the failure."""
         self.oom_count += 1
         self._marks.note("oom", device=device, requested_bytes=requested_bytes, free_bytes=free_bytes)
         with shielded("asking the device at an out of memory"):
-            self._add_sample(device, free_bytes, self._device.mem_get_info(device)[1], self._marks.step_count, "oom")
+            total_bytes = self._device.mem_get_info(device)[1]
+            held = self._held_bytes(device)
+            self._samples.add((device, time.time_ns(), free_bytes, total_bytes, *held, self._marks.step_count, "oom"))
         if self._options.on_oom is not False:
             self.dump(f"oom{self.oom_count:03d}")
 

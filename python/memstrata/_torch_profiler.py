@@ -60,7 +60,8 @@ class TorchProfiler:
 
     def stop(self) -> list[Path]:
         self._profiler.stop()
-        snapshot = snapshot_of(self._profiler.profiler.kineto_results.experimental_event_tree())
+        events = self._profiler.profiler.kineto_results.experimental_event_tree()
+        snapshot = snapshot_of(events, self._options.mode.stacks is not None)
         snapshot["external_annotations"] = self._marks.annotations([0])
         identity = {**self._run, **self.identity()}
         block = capture_block(snapshot.pop("device_type"), identity, "end", [], self._options)
@@ -74,7 +75,7 @@ class TorchProfiler:
         return {}  # PyTorch counts nothing for the CPU
 
 
-def snapshot_of(roots: list[Any]) -> dict[str, Any]:
+def snapshot_of(roots: list[Any], with_stacks: bool) -> dict[str, Any]:
     """The allocations of an event tree as a snapshot: the CPU's as host trace, those of other devices by ordinal."""
     host: list[dict[str, Any]] = []
     devices: dict[int, list[dict[str, Any]]] = {}
@@ -89,7 +90,7 @@ def snapshot_of(roots: list[Any]) -> dict[str, Any]:
             "stream": 0,
             "time_us": event.start_time_ns // 1000,
         }
-        frames = _stack(event.parent, stacks)
+        frames = _stack(event.parent, stacks) if with_stacks else []
         if frames:
             row["frames"] = frames
         if fields.device.type == "cpu":

@@ -105,6 +105,14 @@ def test_the_functional_form(made: list[StandIn], tmp_path: Path) -> None:
     assert memstrata.stop() is None
 
 
+def test_a_start_inside_another_is_ended_first(made: list[StandIn], tmp_path: Path) -> None:
+    outer = memstrata.start(tmp_path / "outer.pickle", quiet=True)
+    with pytest.warns(memstrata.MemstrataWarning, match="only marks its range"):
+        inner = memstrata.start(tmp_path / "inner.pickle", quiet=True)
+    assert [memstrata.stop(), memstrata.stop(), memstrata.stop()] == [inner, outer, None]
+    assert outer.files == (tmp_path / "outer.pickle",)
+
+
 def test_an_exception_passes_unchanged_and_the_files_are_there(made: list[StandIn], tmp_path: Path) -> None:
     problem = KeyError("the user's")
     with pytest.raises(KeyError) as caught, memstrata.profile(tmp_path / "run.pickle", quiet=True):

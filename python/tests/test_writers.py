@@ -1,31 +1,13 @@
-"""YAML and Markdown of a summary."""
+"""YAML and PNG."""
 
 from __future__ import annotations
 
-from memstrata._writers import format_bytes, markdown_text, yaml_text
+import sys
+from pathlib import Path
 
-SUMMARY = {
-    "heaps": [
-        {
-            "id": "cuda:0",
-            "capacity_bytes": None,
-            "oom_count": 1,
-            "peak": {"is_lower_bound": True, "live": {"bytes": 3 << 29}, "reserved": None},
-            "outside": {"bytes": 512 << 20},
-            "holders": [
-                {
-                    "bytes": 3 << 29,
-                    "share": 1.0,
-                    "category": "activation",
-                    "stack": [
-                        {"function": "at::mm", "file": "mm.cpp", "line": 1},
-                        {"function": "a|b", "file": "/x/model.py", "line": 7},
-                    ],
-                }
-            ],
-        }
-    ]
-}
+import pytest
+from memstrata import MemstrataError
+from memstrata._writers import write_png, yaml_text
 
 
 def test_yaml_is_block_style_with_json_scalars() -> None:
@@ -34,21 +16,18 @@ def test_yaml_is_block_style_with_json_scalars() -> None:
     assert yaml_text(value) == expected
 
 
-def test_markdown_tells_unknown_from_zero_and_bounds_from_values() -> None:
-    text = markdown_text(SUMMARY)
-    assert "| Peak live | at least 1.50 GiB |" in text
-    assert "| Peak reserved | at least unknown |" not in text
-    assert "| Peak reserved | unknown |" in text
-    assert "| Outside the framework | 512.00 MiB |" in text
-    assert "| Device | unknown |" in text
-    assert "| a\\|b (model.py:7) | 1.50 GiB | 100.0% |" in text
+def test_png_names_what_it_needs_where_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cairosvg", None)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(MemstrataError, match="cairosvg.*rsvg-convert"):
+        write_png(tmp_path / "run.png", b"<svg/>")
 
 
-def test_units_are_binary() -> None:
-    assert [format_bytes(count) for count in (None, 0, 1023, 1024, 5 << 40)] == [
-        "unknown",
-        "0 B",
-        "1023 B",
-        "1.00 KiB",
-        "5.00 TiB",
-    ]
+def test_png_through_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for rsvg-convert that shows what it was given."""
+    program = tmp_path / "rsvg-convert"
+    program.write_text("#!/bin/sh\nprintf PNG; cat\n")
+    program.chmod(0o755)
+    monkeypatch.setitem(sys.modules, "cairosvg", None)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    assert write_png(tmp_path / "run.png", b"<svg/>").read_bytes() == b"PNG<svg/>"

@@ -45,6 +45,20 @@ print(json.dumps([[file.name for file in p.files], programs, live_bytes]))
     assert b"my_phase" in profile
 
 
+def test_tables_become_data_frames(tmp_path: Path) -> None:
+    output, _ = framework("jax").run(
+        JAX
+        + """
+with memstrata.profile("run.memstrata", quiet=True) as p:
+    kept = square(jnp.ones((256, 256))).block_until_ready()
+frame = p.to_dataframe("heaps")
+print(json.dumps([type(frame).__name__, len(frame) == len(p.summary["heaps"]), "capacity_bytes" in frame.columns]))
+""",
+        tmp_path,
+    )
+    assert last_line(output) == ["DataFrame", True, True]
+
+
 def test_jax_dumps_its_buffers_every_few_steps_and_keeps_the_newest(tmp_path: Path) -> None:
     framework("jax").run(
         JAX

@@ -73,6 +73,7 @@ def _top_levels() -> Iterator[EdgeCase]:
         5: None,
     }
     yield EdgeCase(7, "extra_keys", "keys of third parties", dumps(extra), summary(segments_only))
+    yield from _captures()
     yield EdgeCase(
         7,
         "null_values",
@@ -111,6 +112,39 @@ def _top_levels() -> Iterator[EdgeCase]:
             dumps(snapshot_schema.snapshot(era, [device])),
             summary({DEVICE: figures}),
         )
+
+
+def _captures() -> Iterator[EdgeCase]:
+    """The key that memstrata's own capture adds."""
+    sample = [0, 1_795_985_500_231_191_751, 60 * MIB, 100 * MIB, 20 * MIB, 10 * MIB, 3, "step"]
+    block_of_capture = {"schema": "memstrata.capture/1", "device_type": "cuda", "identity": "{}", "samples": [sample]}
+    yield EdgeCase(
+        7,
+        "capture",
+        "what memstrata.profile adds: the device, and memory outside the framework",
+        dumps({**snapshot([one_segment()], []), "memstrata": block_of_capture}),
+        summary({DEVICE: STATE_ONLY}),
+    )
+    hostile = {
+        "device_type": "../" * 99,
+        "host_type": 7,
+        "max_entries": -1,
+        "samples": [
+            sample[:4],
+            [1 << 99] * 8,
+            [-1] * 8,
+            ["a"] * 8,
+            [0, 1, 5, 3, 9, 9, 1 << 40, "step"],
+            {"action": "alloc"},
+        ],
+    }
+    yield EdgeCase(
+        7,
+        "capture_hostile",
+        "the same key with values that no capture writes",
+        dumps({**snapshot([one_segment()], []), "memstrata": hostile}),
+        summary({DEVICE: STATE_ONLY}, diagnostic=True, oracle=False),
+    )
 
 
 def _devices() -> Iterator[EdgeCase]:

@@ -48,7 +48,7 @@ def python_tests(log: Log) -> Counts:
 
 def frameworks(log: Log) -> Counts:
     """The Python package: types, rules, and real frameworks. What cannot be installed is skipped, with the reason."""
-    log.need([REPOSITORY / "tools" / "frameworks"])
+    log.need([REPOSITORY / "tools" / "frameworks"])  # says what it cannot install, and succeeds
     report = BUILD / "pytest-package.xml"
     report.unlink(missing_ok=True)
     types = log.check([sys.executable, "-m", "mypy"])

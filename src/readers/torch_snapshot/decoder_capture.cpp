@@ -54,9 +54,11 @@ void Decoder::ReadSamples(Value rows, CaptureBlock& capture) {
     const std::span<const Value> cells = ItemsOf(row);
     uint64_t numbers[5] = {};
     bool is_whole = cells.size() >= kColumnCount && capture.samples.size() < kMostSamples;
+    // Negative numbers are large here.
     for (size_t i = 0; is_whole && i < std::size(numbers); ++i)
-      is_whole = cells[i].is(Kind::kInt) && ToUnsigned(cells[i], &numbers[i]) && cells[i].payload() >= 0;
-    if (!is_whole || numbers[0] >= kMostDevices) {
+      is_whole = ToUnsigned(cells[i], &numbers[i]) && numbers[i] <= INT64_MAX;
+    const bool is_plausible = numbers[0] < kMostDevices && numbers[2] <= numbers[3];
+    if (!is_whole || !is_plausible) {
       builder_.diagnostics().Note(Severity::kDataLoss, "device_sample",
                                   "Rows of \"samples\" are not what the capture writes; they are not read.");
       continue;

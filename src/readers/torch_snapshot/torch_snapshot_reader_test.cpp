@@ -74,10 +74,10 @@ std::string Captured(std::string_view block) {
 }
 
 TEST(TorchSnapshotReader, CaptureNamesHeapsAndTellsTheDevice) {
-  const Result<Store> store =
-      Open(Captured(R"({"device_type": "xpu", "host_type": "cpu", "identity": "{}", "samples": [)"
-                    R"([0, 9000, 600, 1000, 300, 200, 2, "step"], [0, 4000, 700, 1000, 300, 200, -1, "begin"],)"
-                    R"([1, 4000, 700, 1000, 300, 200, -1, "begin"]]})"));
+  const Result<Store> store = Open(Captured(
+      R"({"device_type": "xpu", "host_type": "cpu", "identity": "{}", "samples": [)"
+      R"([0, 1795985500231191751, 600, 1000, 300, 200, 2, "step"], [0, 4000, 700, 1000, 300, 200, -1, "begin"],)"
+      R"([1, 4000, 700, 1000, 300, 200, -1, "begin"]]})"));
   ASSERT_TRUE(store.has_value()) << store.error().message;
   ASSERT_EQ(store->heaps.size(), 2u);
   EXPECT_EQ(store->heaps[0].id, "xpu:0");
@@ -88,6 +88,7 @@ TEST(TorchSnapshotReader, CaptureNamesHeapsAndTellsTheDevice) {
   EXPECT_EQ(store->heaps[0].device_samples[0].reason, SampleReason::kBegin);
   EXPECT_EQ(store->heaps[0].device_samples[0].step, kNone);
   EXPECT_EQ(store->heaps[0].device_samples[1].reason, SampleReason::kStep);
+  EXPECT_EQ(store->heaps[0].device_samples[1].time_ns, 1795985500231191751) << "more than 60 bits";
   EXPECT_EQ(store->heaps[0].device_samples[1].step, 2u);
   for (const Missing& missing : store->missing) EXPECT_NE(missing.what, "capacity");
 }
@@ -96,7 +97,7 @@ TEST(TorchSnapshotReader, HostileCaptureChangesNothing) {
   for (
       const std::string_view block :
       {R"([])", R"({"device_type": "../cuda", "host_type": "", "samples": 7})",
-       R"({"samples": [[0], ["a", 1, 2, 3, 4, 5, 6, "step"], [0, -1, 2, 3, 4, 5, 6, "step"], [5000, 1, 2, 3, 4, 5, 6, 7]]})"}) {
+       R"({"samples": [[0], ["a", 1, 2, 3, 4, 5, 6, "step"], [0, -1, 2, 3, 4, 5, 6, "step"], [5000, 1, 2, 3, 4, 5, 6, 7], [0, 1, 9, 3, 4, 5, 6, "end"]]})"}) {
     const Result<Store> store = Open(Captured(block));
     ASSERT_TRUE(store.has_value()) << store.error().message;
     EXPECT_EQ(store->heaps[0].id, "cuda:0") << block;
