@@ -1,7 +1,7 @@
 """Python environments with a CUDA build of PyTorch and none of the vendor's packages, kept between runs.
 
-They lie in $MEMSTRATA_TORCH_ENVIRONMENTS (default ~/.cache/memstrata/torch), one folder per release. A wheel is 0.5 to 0.8 GB, so
-it is fetched once; a machine that cannot fetch it skips the tests and says why.
+They lie in $MEMSTRATA_TORCH_ENVIRONMENTS (default ~/.cache/memstrata/torch), one folder per release. A wheel is 0.5 to
+0.8 GB, so it is fetched once; a machine that cannot fetch it skips the tests and says why.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _install(python: Path, *packages: str) -> Optional[str]:
     return None if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def environment(torch_version: str) -> Environment:
     if not (sys.platform == "linux" and os.uname().machine == "x86_64"):
         return Environment(torch_version, "", "the simulated card needs Linux on x86-64")

@@ -79,9 +79,6 @@ def test_one_rank_of_a_sharded_job(card: Card) -> None:
     assert told["gathered"] == ["here"] * 8
     libraries = {call["name"] for call in run.answer["library_calls"]}
     assert {"ncclAllGather", "ncclReduceScatter"} <= libraries
-    workspaces = sum(
-        size for action, size in run.events() if action == "alloc" and size in (33_554_432, 1_048_576)
-    )
     # parameters and two states of this rank, and the fused optimizer's counters; the rest is smaller than one tensor
-    least = 3 * told["local_bytes"] + 4 * told["tensor_count"] + workspaces
+    least = 3 * told["local_bytes"] + 4 * told["tensor_count"] + run.workspace_bytes()
     assert least <= run.live_bytes() < least + told["local_bytes"]

@@ -6,14 +6,7 @@ import pytest
 
 from .card import Card
 
-WORKSPACE_BYTES = 33_554_432  # of cuBLAS from compute capability 9.0 on: one for the main thread, one for autograd's
-LT_WORKSPACE_BYTES = 1_048_576  # 2.11 keeps one for cuBLASLt besides
 MiB = 1 << 20
-
-
-def workspace_bytes(events: list[tuple[str, int]]) -> int:
-    """Workspaces are allocated once and never freed."""
-    return sum(size for action, size in events if action == "alloc" and size in (WORKSPACE_BYTES, LT_WORKSPACE_BYTES))
 
 
 @pytest.mark.parametrize("optimizer", ["foreach", "fused", "loop"])
@@ -24,7 +17,7 @@ def test_what_stays_after_training_is_parameters_states_and_workspaces(card: Car
     states = 2 * told["parameter_bytes"]
     if optimizer == "fused":
         states += 4 * told["tensor_count"]  # its step counters lie on the card
-    assert run.live_bytes() == told["parameter_bytes"] + states + workspace_bytes(run.events())
+    assert run.live_bytes() == told["parameter_bytes"] + states + run.workspace_bytes()
     assert run.answer["steps"] == 2
     assert run.answer["devices"][0]["fits"] is True
 
@@ -39,7 +32,7 @@ def test_after_the_last_step_gradients_are_there_too(card: Card) -> None:
     parameters, counters = whole.told()["parameter_bytes"], 4 * whole.told()["tensor_count"]
     tokens = 4 * 128 * 8
     scalars = 4  # the loss
-    expected = 4 * parameters + counters + tokens + scalars + workspace_bytes(run.events())
+    expected = 4 * parameters + counters + tokens + scalars + run.workspace_bytes()
     assert run.live_bytes() == expected
 
 
@@ -62,7 +55,8 @@ def test_checkpointing_lowers_the_peak_and_not_what_stays(card: Card) -> None:
     arguments = ("--batch", "16", "--vocabulary", "512")
     plain = card.run("train.py", *arguments)
     saved = card.run("train.py", *arguments, "--checkpoint")
-    assert saved.live_bytes() == plain.live_bytes()
+    # Recomputing runs products in the thread of autograd, so that one may get a workspace of its own.
+    assert saved.live_bytes() - saved.workspace_bytes() == plain.live_bytes() - plain.workspace_bytes()
     assert saved.answer["devices"][0]["peak_allocated_bytes"] < plain.answer["devices"][0]["peak_allocated_bytes"]
 
 

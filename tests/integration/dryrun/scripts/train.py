@@ -1,6 +1,6 @@
 """A small language model, trained for some steps; what the dry-run tests measure.
 
-It says on its last line, as JSON, what theory needs: the bytes of parameters, and the sizes of batch, sequence and vocabulary.
+It says on its last line, as JSON, what theory needs: the bytes and number of parameters and the number of logits.
 """
 
 import argparse
@@ -18,7 +18,7 @@ parser.add_argument("--scaler", action="store_true")
 parser.add_argument("--steps", type=int, default=2)
 parser.add_argument("--batch", type=int, default=4)
 parser.add_argument("--length", type=int, default=128)
-parser.add_argument("--width", type=int, default=256)
+parser.add_argument("--width", type=int, default=224)
 parser.add_argument("--vocabulary", type=int, default=4096)
 options = parser.parse_args()
 
