@@ -7,7 +7,7 @@
 #include "core/record.h"
 #include "core/settings.h"
 
-using namespace memstrata::device;  // this file only defines exported answers
+using namespace memstrata::device;
 
 namespace {
 

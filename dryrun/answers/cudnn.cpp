@@ -9,7 +9,7 @@
 #include "core/record.h"
 #include "core/settings.h"
 
-using namespace memstrata::device;  // this file only defines exported answers
+using namespace memstrata::device;
 
 MEMSTRATA_HANDLE_PAIR(cudnnCreate, cudnnDestroy)
 MEMSTRATA_HANDLE_PAIR(cudnnCreateTensorDescriptor, cudnnDestroyTensorDescriptor)

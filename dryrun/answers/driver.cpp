@@ -18,7 +18,7 @@ namespace memstrata::device {
 int32_t DeviceAttribute(int32_t attribute, int32_t device);  // runtime_device.cpp
 }
 
-using namespace memstrata::device;  // this file only defines exported answers
+using namespace memstrata::device;
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include "core/settings.h"
 #include "core/status.h"
 
-using namespace memstrata::device;  // this file only defines exported answers
+using namespace memstrata::device;
 
 namespace {
 

@@ -156,7 +156,7 @@ int32_t DeviceAttribute(int32_t attribute, int32_t device) {
 
 }  // namespace memstrata::device
 
-using namespace memstrata::device;  // this file only defines exported answers
+using namespace memstrata::device;
 
 MEMSTRATA_ANSWER(int32_t) cudaGetDeviceCount(int32_t* count) {
   *count = ProcessSettings().device_count;

@@ -8,7 +8,7 @@
 #include "core/status.h"
 #include "core/streams.h"
 
-using namespace memstrata::device;  // this file only defines exported answers
+using namespace memstrata::device;
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "core/export.h"
 #include "core/handles.h"
 
-using namespace memstrata::device;  // this file only defines exported answers
+using namespace memstrata::device;
 
 MEMSTRATA_HANDLE_PAIR(cusolverDnCreate, cusolverDnDestroy)
 MEMSTRATA_HANDLE_PAIR(cusolverDnCreateParams, cusolverDnDestroyParams)

@@ -1,18 +1,19 @@
 """What `memstrata dryrun` runs at the start of every Python process of a dry run, as `sitecustomize`.
 
-It waits until the program imports PyTorch, then turns the memory history on, counts optimizer steps, notes the source line
-of every read of device memory, and writes what it saw to the record folder when the process ends:
+It waits until the program imports PyTorch, then turns the memory history on, counts optimizer steps, notes the source
+line of every read of device memory, and writes what it saw to the record folder when the process ends:
 
     torch-PID.pickle   the framework's own snapshot
-    torch-PID.tsv      lines "kind<TAB>value<TAB>…": version, device peaks, steps, reads, out-of-memory events, the error
+    torch-PID.tsv      lines "kind<TAB>value<TAB>…": version, device peaks, steps, reads, out-of-memory, the error
 
-It is used by `memstrata dryrun` alone: without the variable MEMSTRATA_DRYRUN_SETTINGS it does nothing. It never raises into
-the program.
+It is used by `memstrata dryrun` alone: without the variable MEMSTRATA_DRYRUN_SETTINGS it does nothing. It never raises
+into the program.
 """
 
 from __future__ import annotations
 
 import atexit
+import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -80,7 +81,7 @@ class Recorder:
             self._count_steps()
             self._keep_peaks()
             if int(os.environ.get("WORLD_SIZE", "1")) > 1 and os.environ.get("MEMSTRATA_DRYRUN_LONE_RANK"):
-                stand_for_other_ranks(torch)
+                stand_for_other_ranks()
         except Exception as error:  # an unknown release of PyTorch: the run goes on, the report says what is missing
             self.notes.append(f"The start-up hook failed: {error!r}")
         self._keep_error()
@@ -102,9 +103,7 @@ class Recorder:
         self.ooms.append((device, requested, reserved, device_free))
 
     def _count_steps(self) -> None:
-        from torch.optim.optimizer import register_optimizer_step_post_hook
-
-        register_optimizer_step_post_hook(self._on_step)
+        self.torch.optim.optimizer.register_optimizer_step_post_hook(self._on_step)
 
     def _on_step(self, optimizer: Any, *_: Any) -> None:
         self.steps[id(optimizer)] += 1
@@ -181,7 +180,7 @@ class Recorder:
 
     def _write_snapshot(self) -> None:
         partial = self._path(".pickle.partial")
-        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        with open(private_file(partial), "wb") as file:
             pickle.dump(self.torch.cuda.memory._snapshot(), file, protocol=4)
         os.rename(partial, self._path(".pickle"))
 
@@ -201,22 +200,26 @@ class Recorder:
         lines += [("note", note) for note in dict.fromkeys(self.notes)]
         if self.error is not None:
             lines.append(("error", type(self.error).__name__, str(self.error)))
-        with open(os.open(self._path(".tsv"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            for line in lines:
-                file.write("\t".join(one_field(value) for value in line) + "\n")
+        text = "".join("\t".join(one_field(value) for value in line) + "\n" for line in lines)
+        with open(private_file(self._path(".tsv")), "wb") as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
+
+
+def private_file(path: str) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
 
 
 def one_field(value: Any) -> str:
     return str(value).replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n")
 
 
-def stand_for_other_ranks(torch: Any) -> None:
+def stand_for_other_ranks() -> None:
     """Lets one process run as one rank of a large job: what the other ranks would have said is made up here."""
-    from torch import distributed
-    from torch.distributed import distributed_c10d
+    distributed: Any = importlib.import_module("torch.distributed")
+    distributed_c10d: Any = importlib.import_module("torch.distributed.distributed_c10d")
 
     class LoneStore(distributed.Store):  # type: ignore[misc]
-        """A rendezvous at which every other rank has already been; an unknown key is what NCCL's root would have put."""
+        """A rendezvous at which every other rank has already been; an unknown key is what NCCL's root would put."""
 
         def __init__(self) -> None:
             super().__init__()

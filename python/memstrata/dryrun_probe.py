@@ -1,4 +1,6 @@
-"""Says, as lines "key<TAB>value", which PyTorch an interpreter would import and what it was built for; imports none of it.
+"""Says, as lines "key<TAB>value", which PyTorch an interpreter would import and what it was built for.
+
+Nothing of it is imported.
 
 `memstrata dryrun` runs it with the interpreter of the program: `python dryrun_probe.py`.
 """

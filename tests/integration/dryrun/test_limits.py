@@ -1,0 +1,84 @@
+"""What does not fit, what the card cannot know, and what a program may not do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .card import SCRIPTS, Card
+
+MiB = 1 << 20
+CONTEXT_BYTES = 545_259_520  # of an H100, as data/cards.toml has it
+
+
+def test_out_of_memory_has_the_frameworks_own_text(card: Card) -> None:
+    capacity = CONTEXT_BYTES + 64 * MiB
+    run = card.run("train.py", "--batch", "64", options=("--capacity", f"{capacity}B"))
+    assert run.status == 3
+    device = run.answer["devices"][0]
+    assert device["fits"] is False
+    assert device["oom"]["text"].startswith("CUDA out of memory. Tried to allocate")
+    assert device["oom"]["capacity_bytes"] == capacity
+    assert device["oom"]["reserved_bytes"] + device["oom"]["free_bytes"] == 64 * MiB
+    assert any(action == "oom" for action, _ in run.events())
+
+
+def test_a_script_that_fails_is_not_one_that_does_not_fit(card: Card) -> None:
+    run = card.run("train.py", "--no-such-option")
+    assert run.status == 1
+    assert run.answer["exit_status"] == 2
+
+
+def test_reads_of_values_are_listed_by_line(card: Card) -> None:
+    run = card.run("reads.py")
+    lines = (SCRIPTS / "reads.py").read_text().splitlines()
+    read = {lines[entry["line"] - 1].split(" = ")[-1] for entry in run.answer["value_dependent_reads"]}
+    assert read == {'torch.randn(64, 8, device="cuda")[mask]', "chosen.sum().item()", "if mask.any():"}
+    assert all(Path(entry["file"]).name == "reads.py" for entry in run.answer["value_dependent_reads"])
+    assert "(0, 8)" in run.program_output  # what depends on values is a guess
+
+
+def test_true_after_makes_one_byte_reads_true(card: Card) -> None:
+    assert "some" not in card.run("reads.py").program_output
+    assert "some" in card.run("reads.py", options=("--true-after", "1")).program_output
+
+
+def test_a_device_address_on_the_host_faults_with_a_sentence(card: Card) -> None:
+    run = card.run("host_access.py")
+    assert run.status == 1
+    assert run.answer["exit_status"] == 128 + 11
+    assert "read or wrote device memory from the host" in run.program_output
+
+
+def test_the_largest_batch_is_found_and_the_next_does_not_fit(card: Card) -> None:
+    capacity = CONTEXT_BYTES + 220 * MiB
+    options = ("--capacity", f"{capacity}B", "--find-arg", "1..64")
+    run = card.run("train.py", "--batch", "{}", options=options)
+    found = run.answer["find"]
+    tried = {trial["value"]: trial["fits"] for trial in found["tried"]}
+    assert run.status == 0
+    assert 1 < found["largest"] < 64
+    assert tried[found["largest"]] is True
+    assert tried[found["largest"] + 1] is False
+    assert run.told()["logit_count"] == found["largest"] * 128 * 4096  # the kept run is the largest that fits
+
+
+def test_graphs_have_private_pools_and_two_devices_their_own_memory(card: Card) -> None:
+    run = card.run("graph.py", options=("--devices", "2"))
+    assert run.status == 0
+    assert run.told() == {"private_pool_count": 1, "copied_device": "cuda:0"}
+    assert [device["index"] for device in run.answer["devices"]] == [0, 1]
+    assert run.answer["devices"][1]["peak_allocated_bytes"] == 256 * 1024 * 4
+    assert run.answer["devices"][1]["peak_reserved_bytes"] == 2 * MiB
+
+
+def test_one_rank_of_a_sharded_job(card: Card) -> None:
+    run = card.run("fsdp.py", options=("--world", "8"))
+    assert run.status == 0
+    told = run.told()
+    assert told["local_bytes"] * told["world"] == told["parameter_bytes"]
+    assert told["gathered"] == ["here"] * 8
+    libraries = {call["name"] for call in run.answer["library_calls"]}
+    assert {"ncclAllGather", "ncclReduceScatter"} <= libraries
+    # parameters and two states of this rank, and the fused optimizer's counters; the rest is smaller than one tensor
+    least = 3 * told["local_bytes"] + 4 * told["tensor_count"] + run.workspace_bytes()
+    assert least <= run.live_bytes() < least + told["local_bytes"]

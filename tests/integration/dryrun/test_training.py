@@ -1,0 +1,81 @@
+"""Training steps on the simulated card: bytes that theory gives exactly, and what the kernels say was chosen."""
+
+from __future__ import annotations
+
+import pytest
+
+from .card import Card
+
+MiB = 1 << 20
+
+
+@pytest.mark.parametrize("optimizer", ["foreach", "fused", "loop"])
+def test_what_stays_after_training_is_parameters_states_and_workspaces(card: Card, optimizer: str) -> None:
+    run = card.run("train.py", "--optimizer", optimizer)
+    told = run.told()
+    assert run.status == 0
+    states = 2 * told["parameter_bytes"]
+    if optimizer == "fused":
+        states += 4 * told["tensor_count"]  # its step counters lie on the card
+    assert run.live_bytes() == told["parameter_bytes"] + states + run.workspace_bytes()
+    assert run.answer["steps"] == 2
+    assert run.answer["devices"][0]["fits"] is True
+
+
+def test_after_the_last_step_gradients_are_there_too(card: Card) -> None:
+    """--steps ends the program inside the optimizer's step, before zero_grad: nothing after it runs."""
+    run = card.run("train.py", "--optimizer", "fused", "--steps", "50", options=("--steps", "2"))
+    assert run.status == 0
+    assert run.answer["steps"] == 2
+    assert "parameter_bytes" not in run.program_output
+    whole = card.run("train.py", "--optimizer", "fused")
+    parameters, counters = whole.told()["parameter_bytes"], 4 * whole.told()["tensor_count"]
+    tokens = 4 * 128 * 8
+    scalars = 4  # the loss
+    expected = 4 * parameters + counters + tokens + scalars + run.workspace_bytes()
+    assert run.live_bytes() == expected
+
+
+def test_logits_in_both_precisions(card: Card) -> None:
+    run = card.run("train.py", "--autocast")
+    count = run.told()["logit_count"]
+    sizes = [size for action, size in run.events() if action == "alloc"]
+    assert sizes.count(2 * count) >= 2 * 2  # bf16 logits and their gradient, in two steps
+    assert sizes.count(4 * count) >= 2  # log-softmax in fp32
+
+
+def test_two_runs_make_the_same_events(card: Card) -> None:
+    first = card.run("train.py", "--autocast", "--optimizer", "fused").events()
+    second = card.run("train.py", "--autocast", "--optimizer", "fused").events()
+    assert len(first) > 500
+    assert first == second
+
+
+def test_checkpointing_lowers_the_peak_and_not_what_stays(card: Card) -> None:
+    arguments = ("--batch", "16", "--vocabulary", "512")
+    plain = card.run("train.py", *arguments)
+    saved = card.run("train.py", *arguments, "--checkpoint")
+    # Recomputing runs products in the thread of autograd, so that one may get a workspace of its own.
+    assert saved.live_bytes() - saved.workspace_bytes() == plain.live_bytes() - plain.workspace_bytes()
+    assert saved.answer["devices"][0]["peak_allocated_bytes"] < plain.answer["devices"][0]["peak_allocated_bytes"]
+
+
+def test_gradient_scaling_reads_whether_an_overflow_was_found(card: Card) -> None:
+    run = card.run("train.py", "--autocast", "--scaler")
+    assert run.status == 0
+    assert run.answer["steps"] == 2  # zero means: no overflow, so no step is left out
+
+
+def test_the_dispatcher_chooses_an_attention_kernel(card: Card) -> None:
+    run = card.run("train.py", "--autocast")
+    kernels = " ".join(kernel["name"] for kernel in run.answer["kernels"])
+    libraries = {call["name"] for call in run.answer["library_calls"]}
+    assert "flash_fwd" in kernels or "cudnnBackendExecute" in libraries
+
+
+def test_expandable_segments_reserve_in_pages(card: Card) -> None:
+    run = card.run("train.py", options=("--expandable",))
+    assert run.status == 0
+    assert any(segment["is_expandable"] for segment in run.snapshot()["segments"])
+    assert run.answer["devices"][0]["peak_reserved_bytes"] % (2 * MiB) == 0
+    assert run.live_bytes() == card.run("train.py").live_bytes()
