@@ -6,6 +6,7 @@
 
 #include "analysis/memory_profile/profile.h"
 #include "base/flat_map.h"
+#include "base/parallel.h"
 #include "base/sort_rows.h"
 
 namespace memstrata {
@@ -190,10 +191,14 @@ Profile XProfProfile(const Store& store, uint32_t source) {
     FileEvents(store, heap, store.String(store.xplane.memory_ids[i]), by_id);
   }
   const ProfileView view(store, true);
-  for (auto& [id, rows] : by_id) {
+  std::vector<std::pair<const std::string, std::vector<uint32_t>>*> ids;
+  for (auto& entry : by_id) ids.push_back(&entry);
+  profile.allocators.resize(ids.size());
+  ForEachInParallel(ids.size(), [&](size_t i) {
+    auto& [id, rows] = *ids[i];
     SortByFileOrder(rows, store.xplane.events.file_order);
-    profile.allocators.push_back(XProfAllocator(view, id, std::move(rows)).Run());
-  }
+    profile.allocators[i] = XProfAllocator(view, id, std::move(rows)).Run();
+  });
   return profile;
 }
 

@@ -1,5 +1,6 @@
 #include "readers/xla/memory_events.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -130,34 +131,37 @@ bool MemoryEventDecoder::StartPlane(const Plane& plane) {
   return any;
 }
 
-void MemoryEventDecoder::NoteDamage(uint64_t& counter, std::string_view bytes) {
-  if (counts_.damaged_events + counts_.impossible_values + counts_.damaged_strings == 0) {
-    counts_.first_damage_offset = static_cast<uint64_t>(bytes.data() - whole_.data());
-  }
+void DecodeCounts::NoteDamage(uint64_t& counter, uint64_t offset_bytes) {
+  first_damage_offset = any_damage() ? std::min(first_damage_offset, offset_bytes) : offset_bytes;
   ++counter;
 }
 
-void MemoryEventDecoder::DecodeLine(std::string_view bytes, int64_t begin_ps, uint32_t line) {
-  FieldWalk walk(bytes);
-  while (walk.Next()) {
-    if (walk.field() != 4 || !walk.is_message()) continue;
-    if (walk.cut_off()) break;
-    Event event;
-    bool is_memory = false;
-    const Status status = GuardMessage(0, [&] { is_memory = ReadEvent(walk.payload(), event); });
-    if (!status || event.is_damaged) {
-      NoteDamage(counts_.damaged_events, walk.payload());
-    } else if (!is_memory) {
-      ++counts_.other_events;
-    } else if (!event.is_possible || event.offset_ps < -kLongestTimePs || event.offset_ps > kLongestTimePs) {
-      NoteDamage(counts_.impossible_values, walk.payload());
-    } else {
-      FillStep(walk.payload(), event);
-      Append(event, begin_ps + event.offset_ps, line);
-    }
+void DecodeCounts::Add(const DecodeCounts& more) {
+  if (more.any_damage())
+    first_damage_offset =
+        any_damage() ? std::min(first_damage_offset, more.first_damage_offset) : more.first_damage_offset;
+  other_events += more.other_events;
+  damaged_events += more.damaged_events;
+  impossible_values += more.impossible_values;
+  without_heap_bytes += more.without_heap_bytes;
+  damaged_strings += more.damaged_strings;
+  cut_off |= more.cut_off;
+}
+
+void MemoryEventDecoder::Decode(std::string_view bytes, int64_t begin_ps, uint32_t line) {
+  Event event;
+  bool is_memory = false;
+  const Status status = GuardMessage(0, [&] { is_memory = ReadEvent(bytes, event); });
+  if (!status || event.is_damaged) {
+    NoteDamage(counts_.damaged_events, bytes);
+  } else if (!is_memory) {
+    ++counts_.other_events;
+  } else if (!event.is_possible || event.offset_ps < -kLongestTimePs || event.offset_ps > kLongestTimePs) {
+    NoteDamage(counts_.impossible_values, bytes);
+  } else {
+    FillStep(bytes, event);
+    Append(event, begin_ps + event.offset_ps, line);
   }
-  counts_.cut_off |= walk.cut_off();
-  if (walk.damaged()) NoteDamage(counts_.damaged_events, bytes.substr(walk.offset_bytes()));
 }
 
 // Whether the event is a memory event; its fields are only read then. Throws protozero::exception.
