@@ -75,6 +75,12 @@ class MemoryEventDecoder {
   struct Event;
 
   bool ReadEvent(std::string_view bytes, Event& event);
+  bool TakePlainStat(const char*& at, const char* end, Event& event);
+  bool TakeValue(Field field, char key, const char* begin, const char* end, Event& event);
+  bool TakeNumber(Field field, uint64_t value, Event& event);
+  bool TakeReference(Field field, uint64_t id, Event& event);
+  const char* TakeAnyField(const char* at, const char* end, Event& event);
+  StringId KnownDataType(uint64_t number);
   void ReadField(const Stat& stat, Event& event);
   void ReadMemoryId(const Stat& stat, bool is_number, Event& event);
   StringId ReadText(const Stat& stat, uint16_t blind_bit, Event& event);
@@ -96,11 +102,14 @@ class MemoryEventDecoder {
   std::array<StringId, 128> data_types_{};  // names by number, as far as they came up
   const StepGroups* steps_ = nullptr;
   const Plane* plane_ = nullptr;
-  std::vector<Field> stat_fields_;       // by index in plane_->stat_names
-  std::vector<uint32_t> reference_ids_;  // the same, interned; UINT32_MAX = not yet
-  std::vector<uint8_t> event_kinds_;     // by index in plane_->event_names: 0 other, 1 allocation, 2 deallocation
+  std::vector<Field> stat_fields_;         // by index in plane_->stat_names
+  std::array<Field, 128> small_fields_{};  // the same, by ids below 128
+  std::vector<uint32_t> reference_ids_;    // the same, interned; UINT32_MAX = not yet
+  std::vector<uint8_t> event_kinds_;       // by index in plane_->event_names: 0 other, 1 allocation, 2 deallocation
   FlatMap<std::string_view, uint32_t> unpacked_;
   FlatMap<uint32_t, uint32_t> memory_id_rows_;  // name → row
+  uint32_t last_memory_id_ = kNone;
+  uint32_t last_memory_id_row_ = 0;
 };
 
 }  // namespace memstrata::xla
