@@ -54,7 +54,16 @@ class XProfAllocator {
     for (const uint32_t row : rows_) offsets.push_back(view_.TimePs(row));
     std::vector<uint32_t> order(rows_.size());
     for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-    SortRows(order, [&](uint32_t i) { return offsets[i]; });
+    const auto offset = [&](uint32_t i) { return offsets[i]; };
+    SortRows(order, offset);
+    const auto tied = std::adjacent_find(order.begin(), order.end(),
+                                         [&](uint32_t a, uint32_t b) { return offsets[a] == offsets[b]; });
+    if (tied != order.end()) {
+      // XProf's sort is not stable: where events of equal time end up is up to the standard library. The same one sorts
+      // here, from the same order.
+      for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+      std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return offsets[a] < offsets[b]; });
+    }
     for (uint32_t& i : order) i = rows_[i];
     rows_ = std::move(order);
   }

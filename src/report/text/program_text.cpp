@@ -43,9 +43,9 @@ class ProgramsWriter {
   void Sentence(std::string text) { out_ += "  " + WrapLines(text, width_ - 4, 4) + "\n"; }
 
   void WriteProgram(const Program& program, const ProgramSummary& summary) {
-    out_ += "\n" + style_.Bold("Plan of " + Shorten(program.label, width_ - 10)) +
-            style_.Dim("  (static: one program, in its own order)") + "\n\n";
-    const std::string about = summary.is_approximate ? "about " : "";
+    out_ += fmt::format("\n{}{}\n\n", style_.Bold("Plan of " + Shorten(program.label, width_ - 10)),
+                        style_.Dim("  (static: one program, in its own order)"));
+    const std::string about = summary.is_approximate && !program.stated_total_bytes ? "about " : "";
     Line("Needs", about + style_.Bold(FormatBytes(summary.total_bytes)) + style_.Dim("  device memory while it runs"));
     if (summary.peak_bytes) {
       const uint64_t unused = summary.total_bytes > *summary.peak_bytes ? summary.total_bytes - *summary.peak_bytes : 0;

@@ -29,7 +29,11 @@ export function planRows(run: ProgramRun): PlanRow[] {
   const rows: PlanRow[] = run.on_device
     ? [
         { name: "stack reservation, temporaries", measured: run.stack_bytes, planned: run.temp_bytes },
-        { name: "heap, arguments and outputs", measured: run.heap_bytes, planned: sum(run.argument_bytes, run.output_bytes) },
+        {
+          name: "heap, arguments and outputs",
+          measured: run.heap_bytes,
+          planned: sum(run.argument_bytes, run.output_bytes),
+        },
       ]
     : [
         { name: "stack reservation", measured: run.stack_bytes, planned: null },
