@@ -81,6 +81,40 @@ uint64_t PendingBytesAt(const Store& store, const Heap& heap, Moment at, uint64_
 
 }  // namespace
 
+namespace {
+
+// What an XLA profile says of an event.
+void WriteProfileEvent(JsonWriter& json, const Store& store, const Heap& heap, uint32_t row) {
+  const XPlaneEventTable& details = store.xplane.events;
+  const auto text = [&](StringId id) {
+    const std::string_view value = store.String(id);
+    return value.empty() ? std::nullopt : std::optional(value);
+  };
+  json.StartObject();
+  json.Field("memory_id", store.String(store.xplane.memory_ids[static_cast<size_t>(&heap - store.heaps.data())]));
+  json.Field("time_ps", details.time_ps[row]);
+  json.Field("thread", text(store.xplane.lines[details.line[row]].name));
+  json.Field("stack_bytes", details.stack_bytes[row]);
+  json.Field("heap_bytes", details.heap_bytes[row]);
+  json.Field("free_bytes", KnownBytes(details.free_bytes[row]));
+  json.Field("fragmentation", details.nan[row] != 0 ? std::nullopt : std::optional(details.fragmentation[row]));
+  json.Field("lifetime_peak_bytes", details.peak_bytes[row]);
+  json.Field("requested_bytes", details.requested_bytes[row]);
+  json.Field("allocation_bytes", store.events.size_bytes[row]);
+  // A free says little of its block; the allocation that made it does.
+  const uint32_t block = store.events.allocation[row];
+  const bool has_maker = block != kNone && store.allocations.alloc_seq[block] != kNone;
+  const uint32_t label_row = has_maker ? store.EventRow(heap, store.allocations.alloc_seq[block]) : row;
+  json.Field("op", text(details.op[label_row]));
+  json.Field("region_type", text(details.region[label_row]));
+  json.Field("data_type", text(details.data_type[label_row]));
+  json.Field("shape", text(details.shape[label_row]));
+  json.Field("step_id", details.step[row] == kNoStep ? std::nullopt : std::optional(details.step[row]));
+  json.EndObject();
+}
+
+}  // namespace
+
 void WriteCursor(JsonWriter& json, SessionIndex& session, HeapEntry& entry, uint32_t seq) {
   const Store& store = session.store();
   const Heap& heap = entry.heap;
@@ -103,6 +137,12 @@ void WriteCursor(JsonWriter& json, SessionIndex& session, HeapEntry& entry, uint
   const Place place = PlaceOf(session, entry, heap.events.size() == 0 ? kNone : seq);
   json.Field("step", place.step);
   json.Field("phase", place.phase);
+  json.Key("profile");
+  if (store.HasXPlaneDetails(heap)) {
+    WriteProfileEvent(json, store, heap, store.EventRow(heap, seq));
+  } else {
+    json.Null();
+  }
   json.Key("event");
   if (heap.events.size() == 0) {
     json.Null();

@@ -5,16 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/program_memory/program_summary.h"
 #include "base/units.h"
 
 namespace memstrata {
 namespace {
-
-std::optional<std::string> Known(std::string_view text) {
-  // "(null)" is how older JAX prints a missing name.
-  if (text.empty() || text == "(null)") return std::nullopt;
-  return std::string(text);
-}
 
 ProfileHolder HolderOf(const ProfileView& view, const ProfileAllocator& allocator, const ProfileRow& row) {
   ProfileHolder holder;
@@ -32,10 +27,10 @@ ProfileHolder HolderOf(const ProfileView& view, const ProfileAllocator& allocato
   const ProfileSnapshot& block = allocator.kept[row.snapshot];
   holder.bytes = static_cast<int64_t>(view.SizeBytes(block.row) * row.count);
   holder.requested_bytes = view.RequestedBytes(block.row) * row.count;
-  holder.op = Known(view.Op(block.label_row));
-  holder.region_type = Known(view.Region(block.label_row));
+  holder.op = KnownText(view.Op(block.label_row));
+  holder.region_type = KnownText(view.Region(block.label_row));
   if (view.DataType(block.label_row) != "INVALID") holder.data_type = std::string(view.DataType(block.label_row));
-  holder.shape = Known(view.Shape(block.label_row));
+  holder.shape = KnownText(view.Shape(block.label_row));
   return holder;
 }
 
@@ -70,6 +65,80 @@ void AddNotes(const Store& store, const Heap& heap, const ProfileAllocator& allo
     notes.push_back(fmt::format("The allocator's heap was higher before the recording: {} at its highest.",
                                 FormatBytes(allocator.lifetime_peak_bytes)));
   }
+}
+
+// The run that reaches the peak, if its plan is here.
+const ProgramUse* ProgramAtPeak(const ProfileSummary& summary) {
+  for (const ProgramUse& use : summary.programs) {
+    const bool has_peak = use.highest.high_seq == summary.peak_seq;
+    if (has_peak && use.highest.program != kNone) return &use;
+  }
+  return nullptr;
+}
+
+std::string DescribeBlock(const Store& store, const Heap& heap, uint32_t block) {
+  const uint32_t row = store.EventRow(heap, store.allocations.alloc_seq[block]);
+  const ProfileView view(store, false);
+  const std::optional<std::string> op = KnownText(view.Op(row));
+  const std::optional<std::string> shape = KnownText(view.Shape(row));
+  std::string text = FormatBytes(store.allocations.size_bytes[block]);
+  if (op) text += " " + *op;
+  if (shape) text += " " + *shape;
+  return text;
+}
+
+void AddHelpSentences(const Store& store, const Heap& heap, ProfileSummary& summary) {
+  ProfileHelp& help = summary.help;
+  const HeapPressure& pressure = help.pressure;
+  const auto say = [&](std::string sentence) { help.sentences.push_back(std::move(sentence)); };
+  if (!pressure.largest.empty()) {
+    std::string blocks;
+    for (const uint32_t block : pressure.largest)
+      blocks += (blocks.empty() ? "" : "; ") + DescribeBlock(store, heap, block);
+    say(fmt::format("The largest blocks at the peak hold {}: {}.", FormatBytes(pressure.largest_bytes), blocks));
+  }
+  say(fmt::format("Rounding of requests up to the allocator's chunks takes {} there.",
+                  FormatBytes(pressure.rounding_bytes)));
+  if (pressure.temporary_count > 0) {
+    say(fmt::format("{} are alive together there: {}.", FormatCount(pressure.temporary_count, "temporary block"),
+                    FormatBytes(pressure.temporary_bytes)));
+  }
+  if (help.program.empty()) return;
+  say(
+      fmt::format("The plan of {}, which runs then, keeps {} of temporaries alive together, loses {} to padding of "
+                  "layouts, and would save up to {} by donating arguments (donate_argnums).",
+                  help.program, FormatBytes(help.program_temporary_bytes), FormatBytes(help.program_padding_bytes),
+                  FormatBytes(help.program_donation_bytes)));
+}
+
+void AddHelp(const Store& store, const Heap& heap, uint32_t peak_row, ProfileSummary& summary) {
+  constexpr double kNearCapacity = 0.8;
+  ProfileHelp& help = summary.help;
+  help.is_near_capacity = summary.utilization.value_or(0) >= kNearCapacity;
+  help.pressure = PressureAt(store, heap, peak_row);
+  if (const ProgramUse* use = ProgramAtPeak(summary)) {
+    const ProgramSummary plan = SummarizeProgram(store.programs[use->highest.program]);
+    help.program = use->name;
+    help.program_padding_bytes = plan.padding_bytes;
+    help.program_donation_bytes = plan.donation_bytes;
+    help.program_temporary_bytes = plan.temporaries_at_peak_bytes.value_or(plan.temp_bytes.value_or(0));
+  }
+  if (help.is_near_capacity) AddHelpSentences(store, heap, summary);
+}
+
+// From the addresses, the other way to the largest request.
+void AddHoleNote(ProfileSummary& summary) {
+  const HeapPressure& pressure = summary.help.pressure;
+  if (!pressure.largest_hole_bytes || *pressure.largest_hole_bytes == 0) return;
+  summary.notes.push_back(
+      pressure.unplaced_bytes == 0
+          ? fmt::format(
+                "By the addresses of its blocks, the largest hole between live blocks at the peak is {}; beyond "
+                "the highest address that the recording names there may be more.",
+                FormatBytes(*pressure.largest_hole_bytes))
+          : fmt::format("By the addresses of its blocks, the largest hole between live blocks at the peak is at most "
+                        "{}: {} are live at addresses that the recording does not name.",
+                        FormatBytes(*pressure.largest_hole_bytes), FormatBytes(pressure.unplaced_bytes)));
 }
 
 void AddDifferences(const ProfileAllocator& ours, const ProfileAllocator* theirs, const ProfileView& xprof_view,
@@ -119,6 +188,11 @@ const ProfileAllocator* Find(const Profile& profile, std::string_view id) {
 
 }  // namespace
 
+std::optional<std::string> KnownText(std::string_view text) {
+  if (text.empty() || text == "(null)") return std::nullopt;
+  return std::string(text);
+}
+
 std::vector<ProfileHolder> ProfileHolders(const Store& store, const Heap& heap, Moment at, size_t top_count) {
   const ProfileView view(store, false);
   ProfileAllocator allocator;
@@ -162,7 +236,10 @@ ProfileSummary SummarizeProfile(const Store& store, uint32_t heap_row, const Pro
     const double share = std::clamp(1 - summary.fragmentation, 0.0, 1.0);
     summary.largest_request_bytes = static_cast<uint64_t>(std::floor(share * static_cast<double>(*summary.free_bytes)));
   }
+  summary.programs = UseByProgram(FindProgramRuns(store, heap));
+  AddHelp(store, heap, peak, summary);
   AddNotes(store, heap, allocator, summary);
+  AddHoleNote(summary);
   AddDifferences(allocator, Find(xprof, allocator.id), ProfileView(store, true), summary.xprof_differences);
   return summary;
 }

@@ -8,7 +8,7 @@ std::span<const QuestionInfo* const> AllQuestions() {
   static constexpr const QuestionInfo* kAll[] = {
       &kSessionQuestion, &kSummaryQuestion,    &kExplainQuestion, &kTileQuestion,    &kCursorQuestion,  &kSeekQuestion,
       &kStateQuestion,   &kAllocationQuestion, &kPickQuestion,    &kFlameQuestion,   &kHoldersQuestion, &kRangeQuestion,
-      &kSearchQuestion,  &kEventsQuestion,     &kSpansQuestion,   &kProgramQuestion, &kCompareQuestion,
+      &kSearchQuestion,  &kEventsQuestion,     &kSpansQuestion,   &kProgramQuestion, &kCompareQuestion, &kRunsQuestion,
   };
   return kAll;
 }

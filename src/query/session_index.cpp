@@ -34,6 +34,10 @@ const Timeline& SessionIndex::TimelineOf(HeapEntry& heap) {
   return heap.timeline.Get([&] { return FindTimeline(store_, heap.heap); });
 }
 
+const std::vector<ProgramRun>& SessionIndex::RunsOf(HeapEntry& heap) {
+  return heap.runs.Get([&] { return FindProgramRuns(store_, heap.heap); });
+}
+
 const std::vector<Category>& SessionIndex::CategoryOfRow() {
   return categories_.Get([&] {
     std::vector<Category> categories(store_.allocations.size(), Category::kUnknown);

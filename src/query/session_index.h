@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/phases/timeline.h"
+#include "analysis/program_runs/program_runs.h"
 #include "query/grouping.h"
 
 namespace memstrata {
@@ -23,6 +24,7 @@ class HeapEntry {
   const uint32_t index;  // in Store::heaps
   std::array<Lazy<Grouping>, std::size(kGroupByNames)> groupings;
   Lazy<Timeline> timeline;
+  Lazy<std::vector<ProgramRun>> runs;
 };
 
 /// A text that another verb prints, such as the JSON of `summary`. The session asks for it once.
@@ -49,6 +51,8 @@ class SessionIndex {
   }
   /// Steps and phases of a heap.
   const Timeline& TimelineOf(HeapEntry& heap);
+  /// Program runs on a heap of an XPlane profile.
+  const std::vector<ProgramRun>& RunsOf(HeapEntry& heap);
   /// Index = row of the allocation table.
   const std::vector<Category>& CategoryOfRow();
   const StackKeys& Keys(GroupBy by);

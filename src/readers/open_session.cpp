@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 
 #include "readers/heap_names.h"
 #include "readers/reader.h"
@@ -64,6 +65,23 @@ Status ReadInto(StoreBuilder& builder, Input& input, const OpenOptions& options)
   return reader->read(input, builder, options.context);
 }
 
+// Two files of one host are either the same recording twice, or two processes that cannot be told apart.
+void NoteDuplicateHosts(StoreBuilder& builder) {
+  std::map<std::string, uint64_t> files_of_host;
+  for (const XPlaneSource& source : builder.store().xplane.sources) {
+    if (!source.host.empty()) ++files_of_host[source.host];
+  }
+  for (const auto& [host, count] : files_of_host) {
+    if (count < 2) continue;
+    builder.diagnostics().Note(
+        Severity::kWarning, "duplicate_host",
+        fmt::format("Several files name host {}. All are shown, told apart by #2, #3 …; if they are one recording "
+                    "twice, name only one of them.",
+                    host),
+        kUnknownBytes, count);
+  }
+}
+
 tl::unexpected<Error> InFile(Error error, const std::string& file) {
   if (error.file.empty()) error.file = file;
   return tl::unexpected(std::move(error));
@@ -98,6 +116,13 @@ Result<Store> OpenSession(std::span<const std::string> files, const OpenOptions&
                                "Riegeli files (*.xplane.riegeli) cannot be read and are left out.", kUnknownBytes,
                                session.unreadable_count);
   }
+  if (session.unplanned_count > 0) {
+    builder.diagnostics().Note(Severity::kInfo, "unplanned_programs",
+                               "The dump holds programs as they were before their memory was planned; they are not "
+                               "read.",
+                               kUnknownBytes, session.unplanned_count);
+  }
+  NoteDuplicateHosts(builder);
   NameHeapsApart(builder.store());
   return std::move(builder).Finalize();
 }

@@ -18,10 +18,30 @@ bool EndsWithAny(std::string_view name, std::initializer_list<std::string_view> 
   return std::any_of(suffixes.begin(), suffixes.end(), [&](std::string_view suffix) { return name.ends_with(suffix); });
 }
 
+// What XLA writes of one compiled program, the file that says most first.
+constexpr std::string_view kProgramSuffixes[] = {".hlo_proto.pb", ".hlo.pb", "-buffer-assignment.txt",
+                                                 "-memory-usage-report.txt"};
+// A dump of --xla_dump_to also holds programs before memory was planned.
+constexpr std::string_view kUnplanned = ".before_optimizations.";
+
 struct Found {
   std::map<std::string, std::vector<std::string>> runs;  // folder → *.xplane.pb in it
-  std::vector<std::string> programs;
+  std::map<std::string, size_t> programs;                // path without suffix → which of kProgramSuffixes
   uint64_t riegeli_count = 0;
+  uint64_t unplanned_count = 0;
+
+  void AddProgram(const std::string& path) {
+    for (size_t i = 0; i < std::size(kProgramSuffixes); ++i) {
+      if (!path.ends_with(kProgramSuffixes[i])) continue;
+      if (path.find(kUnplanned) != std::string::npos) {
+        ++unplanned_count;
+        return;
+      }
+      const auto [entry, is_new] = programs.try_emplace(path.substr(0, path.size() - kProgramSuffixes[i].size()), i);
+      entry->second = std::min(entry->second, i);
+      return;
+    }
+  }
 };
 
 // Walks a folder without following links to folders; unreadable folders count as empty.
@@ -40,8 +60,8 @@ Found Search(const std::string& folder) {
       found.runs[at->path().parent_path().string()].push_back(path);
     } else if (path.ends_with(".xplane.riegeli")) {
       ++found.riegeli_count;
-    } else if (EndsWithAny(path, {".hlo_proto.pb", ".hlo.pb"})) {
-      found.programs.push_back(path);
+    } else {
+      found.AddProgram(path);
     }
   }
   return found;
@@ -98,8 +118,9 @@ Status Expand(const std::string& folder, SessionFiles& session) {
     return {};
   }
   if (!found.programs.empty()) {
-    std::sort(found.programs.begin(), found.programs.end());
-    session.files.insert(session.files.end(), found.programs.begin(), found.programs.end());
+    for (const auto& [path, suffix] : found.programs)
+      session.files.push_back(path + std::string(kProgramSuffixes[suffix]));
+    session.unplanned_count += found.unplanned_count;
     return {};
   }
   if (found.riegeli_count > 0) {
@@ -107,8 +128,10 @@ Status Expand(const std::string& folder, SessionFiles& session) {
                 "The profiles in this folder are in riegeli files (*.xplane.riegeli), which cannot be read here; "
                 "record with a profiler that writes *.xplane.pb.");
   }
-  return Fail(ErrorCode::kNotFound,
-              "There is no profile (*.xplane.pb) and no compiled program (*.hlo_proto.pb) in this folder.");
+  return Fail(
+      ErrorCode::kNotFound,
+      "There is no profile (*.xplane.pb) and no compiled program (*.hlo_proto.pb, or a dump of --xla_dump_to) in "
+      "this folder.");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "analysis/memory_profile/profile.h"
 #include "base/flat_map.h"
+#include "base/parallel.h"
 #include "base/sort_rows.h"
 
 namespace memstrata {
@@ -53,7 +54,16 @@ class XProfAllocator {
     for (const uint32_t row : rows_) offsets.push_back(view_.TimePs(row));
     std::vector<uint32_t> order(rows_.size());
     for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-    SortRows(order, [&](uint32_t i) { return offsets[i]; });
+    const auto offset = [&](uint32_t i) { return offsets[i]; };
+    SortRows(order, offset);
+    const auto tied = std::adjacent_find(order.begin(), order.end(),
+                                         [&](uint32_t a, uint32_t b) { return offsets[a] == offsets[b]; });
+    if (tied != order.end()) {
+      // XProf's sort is not stable: where events of equal time end up is up to the standard library. The same one sorts
+      // here, from the same order.
+      for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+      std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return offsets[a] < offsets[b]; });
+    }
     for (uint32_t& i : order) i = rows_[i];
     rows_ = std::move(order);
   }
@@ -190,10 +200,14 @@ Profile XProfProfile(const Store& store, uint32_t source) {
     FileEvents(store, heap, store.String(store.xplane.memory_ids[i]), by_id);
   }
   const ProfileView view(store, true);
-  for (auto& [id, rows] : by_id) {
+  std::vector<std::pair<const std::string, std::vector<uint32_t>>*> ids;
+  for (auto& entry : by_id) ids.push_back(&entry);
+  profile.allocators.resize(ids.size());
+  ForEachInParallel(ids.size(), [&](size_t i) {
+    auto& [id, rows] = *ids[i];
     SortByFileOrder(rows, store.xplane.events.file_order);
-    profile.allocators.push_back(XProfAllocator(view, id, std::move(rows)).Run());
-  }
+    profile.allocators[i] = XProfAllocator(view, id, std::move(rows)).Run();
+  });
   return profile;
 }
 

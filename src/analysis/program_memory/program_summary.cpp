@@ -15,41 +15,73 @@ std::string_view RoleOf(const ProgramAllocation& allocation) {
 }
 
 void AddTotals(const Program& program, ProgramSummary& summary) {
+  uint64_t arguments = 0, outputs = 0, aliases = 0, temps = 0, constants = 0, thread_local_bytes = 0;
   for (const ProgramAllocation& allocation : program.allocations) {
     const uint64_t size = allocation.size_bytes;
-    if (allocation.is_entry_parameter) summary.argument_bytes += size;
-    if (allocation.may_live_out) summary.output_bytes += size;
-    if (allocation.is_entry_parameter && allocation.may_live_out) summary.alias_bytes += size;
-    if (allocation.is_constant) summary.constant_bytes += size;
-    if (allocation.is_thread_local) summary.thread_local_bytes += size;
-    if (allocation.is_temporary()) summary.temp_bytes += size;
+    if (allocation.is_entry_parameter) arguments += size;
+    if (allocation.may_live_out) outputs += size;
+    if (allocation.is_entry_parameter && allocation.may_live_out) aliases += size;
+    if (allocation.is_constant) constants += size;
+    if (allocation.is_thread_local) thread_local_bytes += size;
+    if (allocation.is_temporary()) temps += size;
     if (allocation.space == kDeviceMemory && !allocation.is_thread_local) summary.total_bytes += size;
   }
+  summary.is_approximate = program.has_rounded_sizes;
+  if (program.stated_total_bytes) summary.total_bytes = *program.stated_total_bytes;
+  if (!program.has_roles) return;
+  summary.argument_bytes = arguments;
+  summary.output_bytes = outputs;
+  summary.alias_bytes = aliases;
+  summary.temp_bytes = temps;
+  summary.constant_bytes = constants;
+  summary.thread_local_bytes = thread_local_bytes;
+}
+
+uint64_t PaddingOf(const Program& program, uint32_t row) {
+  const ProgramBuffer& buffer = program.buffers[row];
+  return buffer.size_bytes > buffer.unpadded_bytes && buffer.unpadded_bytes > 0
+             ? buffer.size_bytes - buffer.unpadded_bytes
+             : 0;
 }
 
 void AddBuffer(const Program& program, uint32_t row, std::string_view role, ProgramSummary& summary) {
-  const ProgramBuffer& buffer = program.buffers[row];
-  const uint64_t padding = buffer.size_bytes > buffer.unpadded_bytes && buffer.unpadded_bytes > 0
-                               ? buffer.size_bytes - buffer.unpadded_bytes
-                               : 0;
+  const uint64_t padding = PaddingOf(program, row);
   summary.padding_bytes += padding;
-  summary.at_peak.push_back({row, buffer.size_bytes, padding, role});
-  if (role != "temporary") return;
-  summary.temporaries_at_peak_bytes += buffer.size_bytes;
-  ++summary.temporary_count_at_peak;
+  summary.at_peak.push_back({row, program.buffers[row].size_bytes, padding, role});
+}
+
+uint32_t LargestBuffer(const Program& program, const ProgramAllocation& allocation) {
+  if (allocation.assigned.empty()) return kNone;
+  return std::max_element(allocation.assigned.begin(), allocation.assigned.end(),
+                          [&](const ProgramAssignment& a, const ProgramAssignment& b) {
+                            return program.buffers[a.buffer].size_bytes < program.buffers[b.buffer].size_bytes;
+                          })
+      ->buffer;
+}
+
+// Values of an allocation whose lives are not known: the allocation stands for them.
+void AddAllocation(const Program& program, const ProgramAllocation& allocation, std::string_view role,
+                   ProgramSummary& summary) {
+  summary.at_peak.push_back(
+      {LargestBuffer(program, allocation), allocation.size_bytes, 0, role, allocation.assigned.size()});
 }
 
 void AddPeak(const Program& program, const HeapSimulation& simulation, ProgramSummary& summary) {
   for (const ProgramAllocation& allocation : program.allocations) {
-    if (allocation.space != kDeviceMemory || !allocation.is_indefinite() || allocation.assigned.empty()) continue;
-    const auto largest =
-        std::max_element(allocation.assigned.begin(), allocation.assigned.end(),
-                         [&](const ProgramAssignment& a, const ProgramAssignment& b) {
-                           return program.buffers[a.buffer].size_bytes < program.buffers[b.buffer].size_bytes;
-                         });
-    AddBuffer(program, largest->buffer, RoleOf(allocation), summary);
+    if (allocation.space != kDeviceMemory || (program.has_roles && allocation.is_thread_local)) continue;
+    if (!program.has_roles) {
+      AddAllocation(program, allocation, "unknown", summary);
+    } else if (allocation.is_indefinite() && !allocation.assigned.empty()) {
+      AddBuffer(program, LargestBuffer(program, allocation), RoleOf(allocation), summary);
+    } else if (!simulation.has_trace || allocation.is_indefinite()) {
+      AddAllocation(program, allocation, RoleOf(allocation), summary);
+    }
   }
-  for (const uint32_t buffer : simulation.peak_buffers) AddBuffer(program, buffer, "temporary", summary);
+  if (simulation.has_trace) {
+    for (const uint32_t buffer : simulation.peak_buffers) AddBuffer(program, buffer, "temporary", summary);
+    summary.temporaries_at_peak_bytes = simulation.peak_bytes;
+    summary.temporary_count_at_peak = simulation.peak_buffers.size();
+  }
   std::stable_sort(summary.at_peak.begin(), summary.at_peak.end(),
                    [](const PlannedBuffer& a, const PlannedBuffer& b) { return a.size_bytes > b.size_bytes; });
 }
@@ -78,14 +110,16 @@ void AddDonation(const Program& program, ProgramSummary& summary) {
 ProgramSummary SummarizeProgram(const Program& program) {
   ProgramSummary summary;
   AddTotals(program, summary);
-  AddDonation(program, summary);
+  if (program.has_roles) AddDonation(program, summary);
   const Result<HeapSimulation> simulation = SimulateHeap(program, kDeviceMemory);
   if (!simulation) {
     summary.problem = simulation.error().message;
     return summary;
   }
   AddPeak(program, *simulation, summary);
-  if (simulation->has_trace || summary.temp_bytes == 0)
+  const bool has_no_temporaries = summary.temp_bytes == uint64_t{0};
+  if (has_no_temporaries) summary.temporaries_at_peak_bytes = summary.temporary_count_at_peak = 0;
+  if (simulation->has_trace || has_no_temporaries)
     summary.peak_bytes = simulation->indefinite_bytes + simulation->peak_bytes;
   return summary;
 }

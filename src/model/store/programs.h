@@ -5,6 +5,7 @@
 // Sizes are bytes. Program points are positions in the heap trace of the allocation that a buffer lies in.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ struct ProgramInstruction {
 struct ProgramBuffer {
   int64_t id = 0;
   uint64_t size_bytes = 0;      // with padding
-  uint64_t unpadded_bytes = 0;  // by its shape alone
+  uint64_t unpadded_bytes = 0;  // by its shape alone; kUnknownBytes where the shape is not understood
   uint32_t instruction = kNone;
   std::vector<int64_t> shape_index;  // which part of a tuple
   StringId shape;                    // "f32[200,16]{1,0}"
@@ -103,6 +104,12 @@ struct Program {
   std::vector<ProgramHeapTrace> traces;
   std::vector<ProgramAlias> aliases;
   std::vector<ProgramScopedMemory> scoped_memory;
+  /// False: the source does not say what allocations are for; their flags mean nothing.
+  bool has_roles = true;
+  /// Sizes are as rounded in a text for people, or do not add up to its total.
+  bool has_rounded_sizes = false;
+  /// Σ allocations of memory space 0, thread-local ones included, where the source states it.
+  std::optional<uint64_t> stated_total_bytes;
   /// The plan is inconsistent (a buffer without an instruction …): what is wrong, else empty.
   std::string problem;
 };

@@ -7,6 +7,7 @@
 // alone. Cost: 90 bytes an event.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,7 +68,18 @@ struct XPlaneLine {
   StringId name;
 };
 
-/// One run of a compiled program on a device ("XLA Modules").
+/// One run of a compiled program as its host thread saw it: from the call to its return. The program's memory is
+/// allocated, and its temporaries are freed, in it.
+struct XPlaneLaunch {
+  StringId module;  // "jit_f", without the program's number
+  std::optional<uint64_t> program_id;
+  uint32_t source = 0;
+  uint32_t line = 0;     // → lines
+  int64_t begin_ps = 0;  // from the profiler's time zero
+  int64_t end_ps = 0;
+};
+
+/// One run of a compiled program on a device: an event of a line "XLA Modules", or the kernels of one launch.
 struct XPlaneModule {
   StringId name;
   StringId plane;
@@ -75,7 +87,8 @@ struct XPlaneModule {
   int64_t line_begin_ps = 0;  // from the profiler's time zero
   int64_t offset_ps = 0;
   int64_t duration_ps = 0;
-  bool is_tpu = false;  // XProf lists only these
+  bool is_tpu = false;    // XProf lists only these
+  uint32_t span = kNone;  // → SpanTable
 };
 
 /// What else an XPlane source holds; one per XPlane source.
@@ -93,6 +106,7 @@ struct XPlaneTable {
   XPlaneEventTable events;
   std::vector<XPlaneLine> lines;
   std::vector<XPlaneModule> modules;
+  std::vector<XPlaneLaunch> launches;  // of each source by begin
   std::vector<XPlaneSource> sources;
   std::vector<StringId> memory_ids;  // by heap: its ID in the file, without the host; 0 = no XPlane heap
 };

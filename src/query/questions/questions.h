@@ -22,5 +22,6 @@ extern const QuestionInfo kEventsQuestion;
 extern const QuestionInfo kSpansQuestion;
 extern const QuestionInfo kProgramQuestion;
 extern const QuestionInfo kCompareQuestion;
+extern const QuestionInfo kRunsQuestion;
 
 }  // namespace memstrata

@@ -153,7 +153,17 @@ std::vector<SpanRow> SpansIn(SessionIndex& session, HeapEntry& heap, SeqRange ra
   return rows;
 }
 
-void WriteSpan(JsonWriter& json, SessionIndex& session, HeapEntry& heap, const SpanRow& span) {
+// The run of a program behind a span, by span; nullptr for other spans.
+std::vector<const XPlaneModule*> ModuleOfSpan(const Store& store) {
+  std::vector<const XPlaneModule*> modules(store.spans.size(), nullptr);
+  for (const XPlaneModule& module : store.xplane.modules) {
+    if (module.span != kNone) modules[module.span] = &module;
+  }
+  return modules;
+}
+
+void WriteSpan(JsonWriter& json, SessionIndex& session, HeapEntry& heap, const SpanRow& span,
+               const XPlaneModule* module) {
   const SpanTable& spans = session.store().spans;
   const TimeAxis& time = heap.heap_index.Time();
   const int64_t begin_ns = spans.begin_ns[span.row];
@@ -163,7 +173,8 @@ void WriteSpan(JsonWriter& json, SessionIndex& session, HeapEntry& heap, const S
                          ? "program_run"
                          : kSpanKindNames[static_cast<size_t>(spans.kind[span.row])]);
   json.Field("name", session.store().String(spans.name[span.row]));
-  json.NullField("device");
+  const Store& store = session.store();
+  json.Field("device", module == nullptr ? std::nullopt : std::optional(store.String(module->plane)));
   json.NullField("run_id");
   json.Field("depth", uint32_t{spans.depth[span.row]});
   json.Field("begin_seq", span.begin_seq);
@@ -183,7 +194,9 @@ Result<Answer> AnswerSpans(SessionIndex& session, const Parameters& parameters) 
     json.Field("total", uint64_t{rows.size()});
     json.Key("rows");
     json.StartArray();
-    for (size_t i = 0; i < std::min<size_t>(rows.size(), limit); ++i) WriteSpan(json, session, *heap, rows[i]);
+    const std::vector<const XPlaneModule*> modules = ModuleOfSpan(session.store());
+    for (size_t i = 0; i < std::min<size_t>(rows.size(), limit); ++i)
+      WriteSpan(json, session, *heap, rows[i], modules[rows[i].row]);
     json.EndArray();
   });
 }

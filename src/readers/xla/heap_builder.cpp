@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/parallel.h"
 #include "model/ingest/allocation_tracker.h"
 #include "readers/xla/event_sequence.h"
 #include "readers/xla/memory_ids.h"
@@ -35,7 +36,11 @@ Partition PartitionByMemoryId(const DecodedEvents& events, std::span<const uint3
 // Appends column values in `order` and frees the source column.
 template <class T>
 void Gather(Column<T>& into, Column<T>& from, std::span<const uint32_t> order) {
-  for (const uint32_t row : order) into.PushBack(from[row]);
+  into.ReserveMore(order.size());
+  T* at = into.data() + into.size();
+  const T* const values = from.data();
+  for (const uint32_t row : order) *at++ = values[row];
+  into.SetFilled(into.size() + order.size());
   from = {};
 }
 
@@ -59,7 +64,7 @@ void AlignDetails(XPlaneEventTable& details, size_t rows) {
 }
 
 void GatherDetails(XPlaneEventTable& into, XPlaneEventTable& from, std::span<const uint32_t> order) {
-  for (const uint32_t row : order) into.file_order.PushBack(row);
+  into.file_order.Append(order);
   Gather(into.time_ps, from.time_ps, order);
   Gather(into.line, from.line, order);
   Gather(into.stack_bytes, from.stack_bytes, order);
@@ -151,6 +156,19 @@ void NoteJumps(const HeapFigures& figures, DiagnosticLog& log) {
            kUnknownBytes, figures.jump_count);
 }
 
+// Blocks of the heaps from `first_heap` on. Reads and writes no details of events.
+Status PairEvents(const std::vector<HeapFigures>& figures, uint32_t first_heap, StoreBuilder& builder) {
+  for (size_t i = 0; i < figures.size(); ++i) {
+    Heap& heap = builder.store().heaps[first_heap + i];
+    AllocationTracker tracker(builder, heap, nullptr);
+    MEMSTRATA_ASSIGN_OR_RETURN(const PairingResult pairing, tracker.Run(nullptr));
+    AppendRestBeforeRecording(figures[i].preexisting_bytes, builder, heap);
+    heap.capabilities.complete_history =
+        figures[i].preexisting_bytes == 0 && figures[i].jump_count == 0 && pairing.preexisting_count == 0;
+  }
+  return {};
+}
+
 }  // namespace
 
 Status BuildHeaps(DecodedEvents events, const HeapContext& context, StoreBuilder& builder) {
@@ -159,32 +177,29 @@ Status BuildHeaps(DecodedEvents events, const HeapContext& context, StoreBuilder
   Partition partition = PartitionByMemoryId(events, id_order);
   const auto first_row = static_cast<uint32_t>(store.events.size());
   const auto first_heap = static_cast<uint32_t>(store.heaps.size());
-  std::vector<HeapFigures> figures;
-  for (size_t i = 0; i < id_order.size(); ++i) {
+  // The rows of one memory ID are no other's.
+  std::vector<HeapFigures> figures(id_order.size());
+  ForEachInParallel(id_order.size(), [&](size_t i) {
     const std::span<uint32_t> rows(partition.rows.data() + partition.begins[i],
                                    partition.begins[i + 1] - partition.begins[i]);
-    figures.push_back(SequenceEvents(rows, events));
+    figures[i] = SequenceEvents(rows, events);
+  });
+  for (size_t i = 0; i < id_order.size(); ++i) {
     const MemoryId& id = events.memory_ids[id_order[i]];
-    Heap heap = MakeHeap(id, store.strings.Get(id.name), context, figures.back());
+    Heap heap = MakeHeap(id, store.strings.Get(id.name), context, figures[i]);
     heap.source = builder.current_source();
     heap.events = {first_row + partition.begins[i], first_row + partition.begins[i + 1]};
     store.xplane.memory_ids.resize(store.heaps.size(), StringId{0});
     store.xplane.memory_ids.push_back(id.name);
     store.heaps.push_back(std::move(heap));
-    NoteJumps(figures.back(), builder.diagnostics());
+    NoteJumps(figures[i], builder.diagnostics());
   }
   AlignDetails(store.xplane.events, first_row);
   GatherEvents(store.events, events, partition.rows, context.unix_begin_ns, builder.InternStream(0));
-  GatherDetails(store.xplane.events, events.details, partition.rows);
-  for (size_t i = 0; i < figures.size(); ++i) {
-    Heap& heap = store.heaps[first_heap + i];
-    AllocationTracker tracker(builder, heap, nullptr);
-    MEMSTRATA_ASSIGN_OR_RETURN(const PairingResult pairing, tracker.Run(nullptr));
-    AppendRestBeforeRecording(figures[i].preexisting_bytes, builder, heap);
-    heap.capabilities.complete_history =
-        figures[i].preexisting_bytes == 0 && figures[i].jump_count == 0 && pairing.preexisting_count == 0;
-  }
-  return {};
+  Status status;
+  RunBoth([&] { status = PairEvents(figures, first_heap, builder); },
+          [&] { GatherDetails(store.xplane.events, events.details, partition.rows); });
+  return status;
 }
 
 }  // namespace memstrata::xla

@@ -9,7 +9,6 @@ namespace {
 using protozero::tag_and_type;
 
 constexpr int kDeepestTuple = 64;
-constexpr int64_t kTupleType = 13;
 constexpr int64_t kCombineDimension = INT64_MIN;  // written "*" in a tile
 constexpr size_t kIndexCommentEvery = 5;          // XLA numbers the parts of long tuples
 constexpr uint64_t kPointerBytes = 8;
@@ -152,6 +151,15 @@ std::string ShapeText(const HloShape& shape) {
   const std::string layout = shape.has_layout ? LayoutText(shape) : "";
   if (!layout.empty()) text += "{" + layout + "}";
   return text;
+}
+
+std::optional<int64_t> ElementTypeNumber(std::string_view name) {
+  int64_t number = 0;
+  for (const ElementType& type : kElementTypes) {
+    if (type.name == name) return number;
+    ++number;
+  }
+  return std::nullopt;
 }
 
 uint64_t UnpaddedBytes(const HloShape& shape) {

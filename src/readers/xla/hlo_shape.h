@@ -3,6 +3,7 @@
 // xla_data.proto (field numbers) and XLA's shape syntax.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "io/protowire/message.h"
 
 namespace memstrata::xla {
+
+/// The number of PrimitiveType for tuples.
+inline constexpr int64_t kTupleType = 13;
 
 struct HloTile {
   std::vector<int64_t> dimensions;
@@ -35,6 +39,9 @@ HloShape ReadHloShape(std::string_view bytes, int depth = 0);
 
 /// "f32[200,16]{1,0:T(8,128)}", "(f32[], s32[4]{0})".
 std::string ShapeText(const HloShape& shape);
+
+/// The number of a type by its name in shapes ("f32"); nothing for names that are not known.
+std::optional<int64_t> ElementTypeNumber(std::string_view name);
 
 /// Elements times element size, tuples as XLA counts them: a tuple itself is its table of pointers.
 uint64_t UnpaddedBytes(const HloShape& shape);

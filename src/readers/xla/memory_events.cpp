@@ -1,7 +1,9 @@
 #include "readers/xla/memory_events.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include "io/source/unpack.h"
 #include "readers/xla/data_types.h"
@@ -43,39 +45,57 @@ Number ReadNumber(const Stat& stat, std::string_view text) {
   }
 }
 
+// The varint that fills [begin, end), of 8 bytes at most; `readable_end` is where the readable memory ends. Eight bytes
+// at once: their low seven bits are moved together in three steps.
+inline bool ReadShortVarint(const char* begin, const char* end, const char* readable_end, uint64_t& value) {
+  const auto size = static_cast<unsigned>(end - begin);
+  if (size == 0 || size > 8 || readable_end - begin < 8) return false;
+  constexpr uint64_t kContinues = 0x8080808080808080;
+  const uint64_t mask = ~uint64_t{0} >> (64 - 8 * size);
+  uint64_t bits = 0;
+  std::memcpy(&bits, begin, sizeof bits);
+  bits &= mask;
+  if ((bits & kContinues) != (kContinues & (mask >> 8))) return false;  // all bytes but the last continue
+  bits &= ~kContinues;
+  bits = (bits & 0x7f007f007f007f00) >> 1 | (bits & 0x007f007f007f007f);
+  bits = (bits & 0xffff0000ffff0000) >> 2 | (bits & 0x0000ffff0000ffff);
+  value = (bits & 0xffffffff00000000) >> 4 | (bits & 0x00000000ffffffff);
+  return true;
+}
+
 }  // namespace
 
 enum class MemoryEventDecoder::Field : uint8_t {
-  kOther,
-  kAllocatorName,
-  kIndexOnHost,
-  kDeviceOrdinal,
+  // Numbers that are kept as they are, in Event::numbers; sizes first.
   kStackBytes,
   kHeapBytes,
   kFreeBytes,
-  kFragmentation,
   kPeakBytes,
   kRequestedBytes,
   kSizeBytes,
   kAddress,
+  kStep,
+  kOther,  // a statistic of no interest
+  // What needs a closer look:
+  kDataType,
+  kFragmentation,
+  kAllocatorName,
+  kIndexOnHost,
+  kDeviceOrdinal,
   kOp,
   kRegion,
-  kDataType,
   kShape,
-  kStep,
 };
 
 struct MemoryEventDecoder::Event {
+  static constexpr size_t kSizeCount = static_cast<size_t>(Field::kSizeBytes) + 1;
+  static constexpr size_t kNumberCount = static_cast<size_t>(Field::kOther) + 1;
+
+  // By Field. What is not read stays as here.
+  std::array<int64_t, kNumberCount> numbers = {0, 0, static_cast<int64_t>(kUnknownBytes), 0, 0, 0, 0, kNoStep, 0};
+  uint32_t seen = 0;  // bit by Field: a number was read
   int64_t offset_ps = 0;
-  uint64_t stack_bytes = 0;
-  uint64_t heap_bytes = 0;
-  uint64_t free_bytes = kUnknownBytes;
-  uint64_t peak_bytes = 0;
-  uint64_t requested_bytes = 0;
-  uint64_t size_bytes = 0;
-  uint64_t addr = 0;
   double fragmentation = 0;
-  int64_t step = kNoStep;
   int64_t xprof_step = kNoStep;
   StringId memory_id{0};
   StringId op{0};
@@ -86,9 +106,28 @@ struct MemoryEventDecoder::Event {
   bool is_allocation = false;
   bool is_device_number = false;
   bool is_nan = false;
-  bool has_heap_bytes = false;
   bool is_possible = true;
   bool is_damaged = false;
+
+  void Set(Field field, int64_t value) {
+    numbers[static_cast<size_t>(field)] = value;
+    seen |= 1U << static_cast<unsigned>(field);
+  }
+  void SetAllocator(StringId name) {
+    blind &= static_cast<uint16_t>(~(kBlindMemoryIdEmpty | kBlindMemoryIdZero));
+    is_device_number = false;
+    memory_id = name;
+  }
+  bool has(Field field) const { return (seen >> static_cast<unsigned>(field) & 1U) != 0; }
+  int64_t number(Field field) const { return numbers[static_cast<size_t>(field)]; }
+  uint64_t bytes(Field field) const { return static_cast<uint64_t>(number(field)); }
+  bool sizes_are_possible() const {
+    for (size_t field = 0; field < kSizeCount; ++field) {
+      const bool is_read = (seen >> field & 1U) != 0;
+      if (is_read && static_cast<uint64_t>(numbers[field]) > uint64_t{kLargestSizeBytes}) return false;
+    }
+    return true;
+  }
 };
 
 bool MemoryEventDecoder::StartPlane(const Plane& plane) {
@@ -120,6 +159,10 @@ bool MemoryEventDecoder::StartPlane(const Plane& plane) {
       if (stats[i] == name) stat_fields_[i] = field;
     }
   }
+  for (size_t id = 0; id < small_fields_.size(); ++id) {
+    const uint32_t index = plane.stat_names.Find(static_cast<int64_t>(id));
+    small_fields_[id] = index == UINT32_MAX ? kOther : stat_fields_[index];
+  }
   bool any = false;
   const std::vector<std::string_view>& events = plane.event_names.names();
   event_kinds_.assign(events.size(), 0);
@@ -130,34 +173,38 @@ bool MemoryEventDecoder::StartPlane(const Plane& plane) {
   return any;
 }
 
-void MemoryEventDecoder::NoteDamage(uint64_t& counter, std::string_view bytes) {
-  if (counts_.damaged_events + counts_.impossible_values + counts_.damaged_strings == 0) {
-    counts_.first_damage_offset = static_cast<uint64_t>(bytes.data() - whole_.data());
-  }
+void DecodeCounts::NoteDamage(uint64_t& counter, uint64_t offset_bytes) {
+  first_damage_offset = any_damage() ? std::min(first_damage_offset, offset_bytes) : offset_bytes;
   ++counter;
 }
 
-void MemoryEventDecoder::DecodeLine(std::string_view bytes, int64_t begin_ps, uint32_t line) {
-  FieldWalk walk(bytes);
-  while (walk.Next()) {
-    if (walk.field() != 4 || !walk.is_message()) continue;
-    if (walk.cut_off()) break;
-    Event event;
-    bool is_memory = false;
-    const Status status = GuardMessage(0, [&] { is_memory = ReadEvent(walk.payload(), event); });
-    if (!status || event.is_damaged) {
-      NoteDamage(counts_.damaged_events, walk.payload());
-    } else if (!is_memory) {
-      ++counts_.other_events;
-    } else if (!event.is_possible || event.offset_ps < -kLongestTimePs || event.offset_ps > kLongestTimePs) {
-      NoteDamage(counts_.impossible_values, walk.payload());
-    } else {
-      FillStep(walk.payload(), event);
-      Append(event, begin_ps + event.offset_ps, line);
-    }
+void DecodeCounts::Add(const DecodeCounts& more) {
+  if (more.any_damage())
+    first_damage_offset =
+        any_damage() ? std::min(first_damage_offset, more.first_damage_offset) : more.first_damage_offset;
+  other_events += more.other_events;
+  damaged_events += more.damaged_events;
+  impossible_values += more.impossible_values;
+  without_heap_bytes += more.without_heap_bytes;
+  damaged_strings += more.damaged_strings;
+  cut_off |= more.cut_off;
+}
+
+void MemoryEventDecoder::Decode(std::string_view bytes, int64_t begin_ps, uint32_t line) {
+  Event event;
+  bool is_memory = false;
+  const Status status = GuardMessage(0, [&] { is_memory = ReadEvent(bytes, event); });
+  if (!status || event.is_damaged) {
+    NoteDamage(counts_.damaged_events, bytes);
+  } else if (!is_memory) {
+    ++counts_.other_events;
+  } else if (!event.is_possible || !event.sizes_are_possible() || event.offset_ps < -kLongestTimePs ||
+             event.offset_ps > kLongestTimePs) {
+    NoteDamage(counts_.impossible_values, bytes);
+  } else {
+    FillStep(bytes, event);
+    Append(event, begin_ps + event.offset_ps, line);
   }
-  counts_.cut_off |= walk.cut_off();
-  if (walk.damaged()) NoteDamage(counts_.damaged_events, bytes.substr(walk.offset_bytes()));
 }
 
 // Whether the event is a memory event; its fields are only read then. Throws protozero::exception.
@@ -177,19 +224,91 @@ bool MemoryEventDecoder::ReadEvent(std::string_view bytes, Event& event) {
   const uint8_t kind = name == UINT32_MAX ? 0 : event_kinds_[name];
   if (kind == 0) return false;
   event.is_allocation = kind == 1;
-  while (walk.Next()) {
-    if (walk.field() == 4 && walk.is_message()) [[likely]] {
-      if (walk.cut_off()) break;
-      ReadField(ReadStat(walk.payload()), event);
-    } else if (walk.field() == 2 && walk.type() == WireType::varint) {
-      event.offset_ps = walk.signed_number();
-    }
+  const char* at = bytes.data() + walk.offset_bytes();
+  const char* const end = bytes.data() + bytes.size();
+  while (at != end && !event.is_damaged) {
+    if (!TakePlainStat(at, end, event)) at = TakeAnyField(at, end, event);
   }
-  event.is_damaged = walk.cut_off() || walk.damaged();
   return true;
 }
 
+// The form that every known writer uses for statistics: a short message of a one-byte name id and a value. False, with
+// nothing taken, for any other field.
+inline bool MemoryEventDecoder::TakePlainStat(const char*& at, const char* end, Event& event) {
+  constexpr ptrdiff_t kHeadBytes = 5;  // field, length, key of the id, id, key of the value
+  if (end - at <= kHeadBytes || at[0] != '\x22' || at[2] != '\x08' || at[3] < 0) return false;
+  const auto length = static_cast<unsigned char>(at[1]);
+  const char* const stat_end = at + 2 + length;
+  if (length >= 0x80 || length <= kHeadBytes - 2 || stat_end > end) return false;
+  const Field field = small_fields_[static_cast<size_t>(at[3])];
+  if (!TakeValue(field, at[4], at + kHeadBytes, stat_end, event)) return false;
+  at = stat_end;
+  return true;
+}
+
+// `key` is that of the value, which lies in [begin, end).
+inline bool MemoryEventDecoder::TakeValue(Field field, char key, const char* begin, const char* end, Event& event) {
+  if (field == Field::kOther) return true;
+  if (key == '\x11') {
+    if (field != Field::kFragmentation || end - begin != 8) return false;
+    double number = 0;
+    std::memcpy(&number, begin, sizeof number);
+    if (std::isnan(number)) return false;
+    event.fragmentation = number;
+    return true;
+  }
+  uint64_t value = 0;
+  if ((key != '\x20' && key != '\x38') || !ReadShortVarint(begin, end, whole_.data() + whole_.size(), value))
+    return false;
+  return key == '\x20' ? TakeNumber(field, value, event) : TakeReference(field, value, event);
+}
+
+inline bool MemoryEventDecoder::TakeNumber(Field field, uint64_t value, Event& event) {
+  if (field < Field::kOther) {
+    event.Set(field, static_cast<int64_t>(value));
+    return true;
+  }
+  if (field != Field::kDataType || value >= data_types_.size()) return false;
+  event.data_type = KnownDataType(value);
+  return true;
+}
+
+inline bool MemoryEventDecoder::TakeReference(Field field, uint64_t id, Event& event) {
+  switch (field) {
+    case Field::kOp:
+      event.op = Reference(id);
+      return true;
+    case Field::kRegion:
+      event.region = Reference(id);
+      return true;
+    case Field::kShape:
+      event.shape = Reference(id);
+      return true;
+    case Field::kAllocatorName:
+      event.SetAllocator(Reference(id));
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Reads one field of an event of any form; returns where the next one begins.
+const char* MemoryEventDecoder::TakeAnyField(const char* at, const char* end, Event& event) {
+  FieldWalk walk({at, static_cast<size_t>(end - at)});
+  walk.Next();
+  event.is_damaged = walk.cut_off() || walk.damaged();
+  if (event.is_damaged) return end;
+  if (walk.field() == 4 && walk.is_message()) {
+    ReadField(ReadStat(walk.payload()), event);
+  } else if (walk.field() == 2 && walk.type() == WireType::varint) {
+    event.offset_ps = walk.signed_number();
+  }
+  return at + walk.offset_bytes();
+}
+
 void MemoryEventDecoder::ReadField(const Stat& stat, Event& event) {
+  static constexpr std::array<uint16_t, Event::kNumberCount> kBlindOf = {
+      kBlindStack, kBlindHeap, kBlindFree, kBlindPeak, kBlindRequested, kBlindSize, kBlindAddress, kBlindStep, 0};
   const uint32_t name = plane_->stat_names.Find(stat.name_id);
   const Field field = name == UINT32_MAX ? Field::kOther : stat_fields_[name];
   const auto number = [&](uint16_t blind_bit) {
@@ -199,11 +318,6 @@ void MemoryEventDecoder::ReadField(const Stat& stat, Event& event) {
     if (!read.is_plain) event.blind |= blind_bit;
     if (!read.fits) event.is_possible = false;
     return read.value;
-  };
-  const auto size = [&](uint16_t blind_bit) {
-    const int64_t value = number(blind_bit);
-    if (value < 0 || value > kLargestSizeBytes) event.is_possible = false;
-    return static_cast<uint64_t>(value);
   };
   switch (field) {
     case Field::kOther:
@@ -215,16 +329,6 @@ void MemoryEventDecoder::ReadField(const Stat& stat, Event& event) {
     case Field::kDeviceOrdinal:
       ReadMemoryId(stat, true, event);
       break;
-    case Field::kStackBytes:
-      event.stack_bytes = size(kBlindStack);
-      break;
-    case Field::kHeapBytes:
-      event.heap_bytes = size(kBlindHeap);
-      event.has_heap_bytes = true;
-      break;
-    case Field::kFreeBytes:
-      event.free_bytes = size(kBlindFree);
-      break;
     case Field::kFragmentation:
       if (stat.kind == Stat::kDouble) {
         event.fragmentation = stat.number();
@@ -235,18 +339,6 @@ void MemoryEventDecoder::ReadField(const Stat& stat, Event& event) {
         event.fragmentation = 0;
         event.is_nan = true;
       }
-      break;
-    case Field::kPeakBytes:
-      event.peak_bytes = size(kBlindPeak);
-      break;
-    case Field::kRequestedBytes:
-      event.requested_bytes = size(kBlindRequested);
-      break;
-    case Field::kSizeBytes:
-      event.size_bytes = size(kBlindSize);
-      break;
-    case Field::kAddress:
-      event.addr = static_cast<uint64_t>(number(kBlindAddress));
       break;
     case Field::kOp:
       event.op = ReadText(stat, kBlindOp, event);
@@ -260,18 +352,17 @@ void MemoryEventDecoder::ReadField(const Stat& stat, Event& event) {
     case Field::kShape:
       event.shape = ReadText(stat, kBlindShape, event);
       break;
-    case Field::kStep:
-      event.step = number(kBlindStep);
-      break;
+    default:
+      event.Set(field, number(kBlindOf[static_cast<size_t>(field)]));
   }
 }
 
 void MemoryEventDecoder::FillStep(std::string_view bytes, Event& event) const {
-  event.xprof_step = event.step;
-  if (steps_ == nullptr || steps_->empty()) return;
+  event.xprof_step = event.number(Field::kStep);
+  if (steps_ == nullptr || steps_->empty() || event.has(Field::kStep)) return;
   const StepOfEvent* found = steps_->Find(bytes);
-  if (found == nullptr || event.step != kNoStep) return;
-  event.step = found->step;
+  if (found == nullptr) return;
+  event.Set(Field::kStep, found->step);
   event.xprof_step = found->xprof_step;
 }
 
@@ -325,8 +416,12 @@ StringId MemoryEventDecoder::ReadDataType(const Stat& stat, Event& event) {
   if (read.value < 0 || static_cast<size_t>(read.value) >= data_types_.size()) {
     return strings_.Intern(DataTypeName(read.value));
   }
-  StringId& known = data_types_[static_cast<size_t>(read.value)];
-  if (!known.has_value()) known = strings_.Intern(DataTypeName(read.value));
+  return KnownDataType(static_cast<uint64_t>(read.value));
+}
+
+inline StringId MemoryEventDecoder::KnownDataType(uint64_t number) {
+  StringId& known = data_types_[number];
+  if (!known.has_value()) known = strings_.Intern(DataTypeName(static_cast<int64_t>(number)));
   return known;
 }
 
@@ -352,33 +447,37 @@ StringId MemoryEventDecoder::Unpacked(std::string_view packed) {
 }
 
 uint32_t MemoryEventDecoder::MemoryIdRow(const Event& event) {
+  if (event.memory_id.value == last_memory_id_) return last_memory_id_row_;
   const auto [entry, is_new] =
       memory_id_rows_.try_emplace(event.memory_id.value, static_cast<uint32_t>(into_.memory_ids.size()));
   if (is_new) into_.memory_ids.push_back({event.memory_id, event.is_device_number});
+  last_memory_id_ = event.memory_id.value;
+  last_memory_id_row_ = entry->second;
   return entry->second;
 }
 
 void MemoryEventDecoder::Append(const Event& event, int64_t time_ps, uint32_t line) {
-  if (!event.has_heap_bytes) ++counts_.without_heap_bytes;
+  using enum Field;
+  if (!event.has(kHeapBytes)) ++counts_.without_heap_bytes;
   XPlaneEventTable& details = into_.details;
   details.time_ps.PushBack(time_ps);
   details.line.PushBack(line);
-  details.stack_bytes.PushBack(event.stack_bytes);
-  details.heap_bytes.PushBack(event.heap_bytes);
-  details.free_bytes.PushBack(event.free_bytes);
-  details.peak_bytes.PushBack(event.peak_bytes);
-  details.requested_bytes.PushBack(event.requested_bytes);
+  details.stack_bytes.PushBack(event.bytes(kStackBytes));
+  details.heap_bytes.PushBack(event.bytes(kHeapBytes));
+  details.free_bytes.PushBack(event.bytes(kFreeBytes));
+  details.peak_bytes.PushBack(event.bytes(kPeakBytes));
+  details.requested_bytes.PushBack(event.bytes(kRequestedBytes));
   details.fragmentation.PushBack(event.fragmentation);
   details.op.PushBack(event.op);
   details.region.PushBack(event.region);
   details.data_type.PushBack(event.data_type.has_value() ? event.data_type : no_data_type_);
   details.shape.PushBack(event.shape);
-  details.step.PushBack(event.step);
+  details.step.PushBack(event.number(kStep));
   if (steps_ != nullptr && steps_->differ) details.xprof_step.PushBack(event.xprof_step);
   details.blind.PushBack(event.blind);
   details.nan.PushBack(event.is_nan ? 1 : 0);
-  into_.addr.PushBack(event.addr);
-  into_.size_bytes.PushBack(event.size_bytes);
+  into_.addr.PushBack(event.bytes(kAddress));
+  into_.size_bytes.PushBack(event.bytes(kSizeBytes));
   into_.is_allocation.PushBack(event.is_allocation ? 1 : 0);
   into_.memory_id.PushBack(MemoryIdRow(event));
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Decodes the MemoryAllocation and MemoryDeallocation events of a host plane into columns, in the order of the file.
-// Nothing is sorted or paired here (heap_builder.h does that).
+// Decodes the MemoryAllocation and MemoryDeallocation events of a host plane into columns, in the order in which they
+// come. Nothing is sorted or paired here (heap_builder.h does that); parallel_decoder.h hands out the events.
 //
 // A value is taken in whatever encoding the file has it; where XProf would see 0 or an empty text instead, the event
 // carries a bit (XProfBlind), so that XProf's own output can be printed later.
@@ -45,6 +45,12 @@ struct DecodeCounts {
   uint64_t damaged_strings = 0;     // compressed text that does not unpack: taken as empty
   uint64_t first_damage_offset = 0;
   bool cut_off = false;  // a line ends in the middle of an event
+
+  void NoteDamage(uint64_t& counter, uint64_t offset_bytes);
+  void Add(const DecodeCounts& more);
+
+ private:
+  bool any_damage() const { return damaged_events + impossible_values + damaged_strings > 0; }
 };
 
 class MemoryEventDecoder {
@@ -58,8 +64,9 @@ class MemoryEventDecoder {
   bool StartPlane(const Plane& plane);
   /// Steps of events that carry none themselves; must outlive the decoder.
   void set_steps(const StepGroups& steps) { steps_ = &steps; }
-  /// Decodes one line; `begin_ps` is its start from the profiler's time zero, `line` its row in XPlaneTable::lines.
-  void DecodeLine(std::string_view bytes, int64_t begin_ps, uint32_t line);
+  /// Decodes one event of the plane; `begin_ps` is the start of its line from the profiler's time zero, `line` the row
+  /// of the line in XPlaneTable::lines.
+  void Decode(std::string_view event, int64_t begin_ps, uint32_t line);
 
   const DecodeCounts& counts() const { return counts_; }
 
@@ -68,6 +75,12 @@ class MemoryEventDecoder {
   struct Event;
 
   bool ReadEvent(std::string_view bytes, Event& event);
+  bool TakePlainStat(const char*& at, const char* end, Event& event);
+  bool TakeValue(Field field, char key, const char* begin, const char* end, Event& event);
+  bool TakeNumber(Field field, uint64_t value, Event& event);
+  bool TakeReference(Field field, uint64_t id, Event& event);
+  const char* TakeAnyField(const char* at, const char* end, Event& event);
+  StringId KnownDataType(uint64_t number);
   void ReadField(const Stat& stat, Event& event);
   void ReadMemoryId(const Stat& stat, bool is_number, Event& event);
   StringId ReadText(const Stat& stat, uint16_t blind_bit, Event& event);
@@ -77,7 +90,9 @@ class MemoryEventDecoder {
   StringId Unpacked(std::string_view packed);
   void Append(const Event& event, int64_t time_ps, uint32_t line);
   uint32_t MemoryIdRow(const Event& event);
-  void NoteDamage(uint64_t& counter, std::string_view bytes);
+  void NoteDamage(uint64_t& counter, std::string_view bytes) {
+    counts_.NoteDamage(counter, static_cast<uint64_t>(bytes.data() - whole_.data()));
+  }
 
   std::string_view whole_;
   StringPool& strings_;
@@ -87,11 +102,14 @@ class MemoryEventDecoder {
   std::array<StringId, 128> data_types_{};  // names by number, as far as they came up
   const StepGroups* steps_ = nullptr;
   const Plane* plane_ = nullptr;
-  std::vector<Field> stat_fields_;       // by index in plane_->stat_names
-  std::vector<uint32_t> reference_ids_;  // the same, interned; UINT32_MAX = not yet
-  std::vector<uint8_t> event_kinds_;     // by index in plane_->event_names: 0 other, 1 allocation, 2 deallocation
+  std::vector<Field> stat_fields_;         // by index in plane_->stat_names
+  std::array<Field, 128> small_fields_{};  // the same, by ids below 128
+  std::vector<uint32_t> reference_ids_;    // the same, interned; UINT32_MAX = not yet
+  std::vector<uint8_t> event_kinds_;       // by index in plane_->event_names: 0 other, 1 allocation, 2 deallocation
   FlatMap<std::string_view, uint32_t> unpacked_;
   FlatMap<uint32_t, uint32_t> memory_id_rows_;  // name → row
+  uint32_t last_memory_id_ = kNone;
+  uint32_t last_memory_id_row_ = 0;
 };
 
 }  // namespace memstrata::xla

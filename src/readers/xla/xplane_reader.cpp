@@ -7,8 +7,9 @@
 #include "io/source/scratch_bytes.h"
 #include "readers/xla/heap_builder.h"
 #include "readers/xla/hlo_proto.h"
-#include "readers/xla/memory_events.h"
+#include "readers/xla/parallel_decoder.h"
 #include "readers/xla/plane_spans.h"
+#include "readers/xla/program_launches.h"
 #include "readers/xla/xspace.h"
 
 namespace memstrata::xla {
@@ -19,6 +20,8 @@ constexpr std::string_view kHostPlane = "/host:CPU";
 // Line starts above this (11 days) are on the Unix clock, below it since the start of the profiler.
 constexpr int64_t kLargestRelativeNs = 1'000'000'000'000'000;
 constexpr int64_t kLargestUnixNs = int64_t{1} << 62;
+// Threads may write events a little out of order, but not by this much.
+constexpr int64_t kClockJumpPs = 1'000'000'000'000;
 constexpr int64_t kLongestLineStartNs = int64_t{40} * 24 * 3600 * 1'000'000'000;
 
 bool LooksLikePlaneName(std::string_view name) {
@@ -81,6 +84,7 @@ class XPlaneReading {
         bytes_(bytes),
         space_(space),
         clock_(FindClock(space)),
+        launches_(builder),
         decoder_(bytes.view(), builder.store().strings, events_) {}
 
   Status Run() {
@@ -90,13 +94,16 @@ class XPlaneReading {
     steps_ = GroupSteps(space_);
     decoder_.set_steps(steps_);
     for (const Plane& plane : space_.planes) ReadPlane(plane);
+    launches_.Finish(clock_.unix_begin_ns);
+    device_filled_count_ = device_steps_.Fill(events_, builder_.store().strings);
+    counts_ = decoder_.counts();
     NoteProblems();
     const bool has_events = events_.size() > 0;
-    source_.other_event_count = decoder_.counts().other_events;
+    source_.other_event_count = counts_.other_events;
     if (!has_events) ExplainEmpty();
     std::string host = source_.host;
     Source& row = builder_.store().sources[builder_.current_source()];
-    row.truncated = space_.truncated || decoder_.counts().cut_off;
+    row.truncated = space_.truncated || counts_.cut_off;
     builder_.store().xplane.sources.push_back(std::move(source_));
     return BuildHeaps(std::move(events_),
                       {.host = std::move(host), .unix_begin_ns = clock_.unix_begin_ns, .truncated = row.truncated},
@@ -146,8 +153,8 @@ class XPlaneReading {
   void ReadHostPlane(const Plane& plane) {
     const bool is_first = plane.name == kHostPlane && !source_.has_host_plane;
     source_.has_host_plane |= is_first;
-    const bool has_memory_events = decoder_.StartPlane(plane);
     Store& store = builder_.store();
+    std::vector<LineToDecode> lines;
     for (const std::string_view bytes : plane.lines) {
       const Line header = ReadLineHeader(bytes);
       const bool fits =
@@ -161,9 +168,10 @@ class XPlaneReading {
       const auto line = static_cast<uint32_t>(store.xplane.lines.size());
       const int64_t begin_ps = (header.begin_ns - clock_.line_base_ns) * 1000;
       store.xplane.lines.push_back({begin_ps, builder_.current_source(), is_first, store.strings.Intern(header.name)});
-      decoder_.DecodeLine(bytes, begin_ps, line);
-      if (has_memory_events) bytes_.Release(bytes);
+      lines.push_back({bytes, begin_ps, line});
+      launches_.AddHostLine(plane, bytes, begin_ps, line);
     }
+    decoder_.DecodePlane(plane, lines, [&](std::string_view done) { bytes_.Release(done); });
   }
 
   void ReadDevicePlane(const Plane& plane) {
@@ -172,12 +180,13 @@ class XPlaneReading {
         source_.device_memory_bytes.emplace_back(plane.name, stat.bits);
       }
     }
-    AddPlaneSpans(plane, clock_.line_base_ns, clock_.unix_begin_ns, builder_);
+    launches_.AddDevicePlane(plane, clock_.line_base_ns);
+    AddPlaneSpans(plane, clock_.line_base_ns, clock_.unix_begin_ns, device_steps_, builder_);
   }
 
   void NoteProblems() {
     DiagnosticLog& log = builder_.diagnostics();
-    const DecodeCounts& counts = decoder_.counts();
+    const DecodeCounts& counts = counts_;
     const auto note = [&](Severity severity, std::string_view code, std::string_view text, uint64_t offset,
                           uint64_t count) {
       if (count > 0) log.Note(severity, code, text, offset, count);
@@ -191,9 +200,16 @@ class XPlaneReading {
          counts.impossible_values);
     note(Severity::kWarning, "damaged_text", "A compressed text does not unpack and is taken as empty.",
          counts.first_damage_offset, counts.damaged_strings);
+    note(Severity::kWarning, "clock_jump",
+         "Memory events lie more than a second before the one that their thread wrote before them: the clock was set "
+         "back, or events were written out of order. They are shown in the order of their times.",
+         kUnknownBytes, CountBackwardJumps());
     note(Severity::kWarning, "no_heap_bytes",
          "Memory events do not say how large the heap was (bytes_allocated); it is taken as 0.", kUnknownBytes,
          counts.without_heap_bytes);
+    note(Severity::kInfo, "steps_by_time",
+         "The host events name no steps: memory events have the step that their device ran at their time.",
+         kUnknownBytes, device_filled_count_);
     note(Severity::kWarning, "unconnected_threads",
          "So much work shares one id that it was not followed across threads; its step is not known.", kUnknownBytes,
          steps_.skipped_connections);
@@ -212,8 +228,18 @@ class XPlaneReading {
     }
   }
 
+  uint64_t CountBackwardJumps() const {
+    const XPlaneEventTable& details = events_.details;
+    uint64_t count = 0;
+    for (size_t row = 1; row < details.size(); ++row) {
+      count +=
+          details.line[row] == details.line[row - 1] && details.time_ps[row] < details.time_ps[row - 1] - kClockJumpPs;
+    }
+    return count;
+  }
+
   void ExplainEmpty() {
-    const uint64_t others = decoder_.counts().other_events;
+    const uint64_t others = counts_.other_events;
     std::string why;
     if (!source_.has_host_plane) {
       why = "This trace has no memory events: it has no host plane (/host:CPU), where allocators report.";
@@ -238,9 +264,13 @@ class XPlaneReading {
   ScratchBytes& bytes_;
   const Space& space_;
   Clock clock_;
+  LaunchFinder launches_;
+  DeviceSteps device_steps_;
   StepGroups steps_;
   DecodedEvents events_;
-  MemoryEventDecoder decoder_;
+  ParallelDecoder decoder_;
+  DecodeCounts counts_;
+  uint64_t device_filled_count_ = 0;
   XPlaneSource source_;
 };
 

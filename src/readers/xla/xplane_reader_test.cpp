@@ -206,6 +206,78 @@ TEST(XPlaneReaderTest, NumbersStepsByRootEventsAcrossThreads) {
   EXPECT_EQ(store->xplane.events.step[1], 1);
 }
 
+TEST(XPlaneReaderTest, FindsProgramRunsOfGpusFromTheirLaunches) {
+  PlaneBuilder device("/device:GPU:0");
+  device.Line("Stream #1", 0)
+      .Event("kernel_a", 700, {Unsigned("correlation_id", 5), Text("hlo_module", "jit_f")}, 50)
+      .Event("kernel_b", 800, {Unsigned("correlation_id", 6), Text("hlo_module", "jit_f")}, 100)
+      .Event("kernel_c", 2000, {Unsigned("correlation_id", 9), Text("hlo_module", "jit_f")}, 100);
+  PlaneBuilder host("/host:CPU");
+  host.Line("python", 0)
+      .Event("SomeLoadedExecutable::Execute", 100, {}, 400)
+      .Event("MemoryAllocation", 150, MemoryStats("GPU_0_bfc", 256, 0, 256, 256, 1))
+      .Event("GpuExecutable::Run", 200, {Text("module_name", "jit_f")}, 200)
+      .Event("nested", 250, {Text("module_name", "jit_inner")}, 20)
+      .Event("GpuExecutable::Run", 900, {Text("module_name", "jit_g")}, 50);
+  host.Line("launches", 0)
+      .Event("Launch", 210, {Unsigned("correlation_id", 5), Text("hlo_module", "jit_f"), Signed("program_id", 15)}, 5)
+      .Event("Launch", 220, {Unsigned("correlation_id", 6), Text("hlo_module", "jit_f"), Signed("program_id", 15)}, 5);
+  const Result<Store> store = Read(SpaceBytes({device.Bytes(), host.Bytes()}));
+  ASSERT_TRUE(store);
+  const std::vector<XPlaneLaunch>& launches = store->xplane.launches;
+  ASSERT_EQ(launches.size(), 2u);
+  EXPECT_EQ(store->String(launches[0].module), "jit_f");
+  EXPECT_EQ(launches[0].program_id, 15u);
+  EXPECT_EQ(launches[0].begin_ps, 100);
+  EXPECT_EQ(launches[0].end_ps, 500);
+  EXPECT_EQ(store->String(launches[1].module), "jit_g");
+  EXPECT_EQ(launches[1].program_id, std::nullopt);
+  ASSERT_EQ(store->xplane.modules.size(), 1u);  // the third kernel belongs to no launch of the profile
+  const XPlaneModule& run = store->xplane.modules[0];
+  EXPECT_EQ(store->String(run.name), "jit_f(15)");
+  EXPECT_EQ(run.offset_ps, 700);
+  EXPECT_EQ(run.duration_ps, 200);
+  EXPECT_FALSE(run.is_tpu);
+  EXPECT_EQ(store->spans.kind[run.span], SpanKind::kModule);
+}
+
+TEST(XPlaneReaderTest, TakesStepsFromTheDeviceWhereTheHostHasNone) {
+  const auto stats = [](int64_t device, int64_t heap_bytes) {
+    return std::vector<StatValue>{Signed("device_ordinal", device), Signed("bytes_allocated", heap_bytes),
+                                  Signed("allocation_bytes", 64), Signed("addr", heap_bytes)};
+  };
+  PlaneBuilder host("/host:CPU");
+  host.Line("t", 0)
+      .Event("MemoryAllocation", 5, stats(1, 64))
+      .Event("MemoryAllocation", 150, stats(1, 128))
+      .Event("MemoryAllocation", 150, stats(0, 64))
+      .Event("MemoryAllocation", 250, stats(1, 192));
+  PlaneBuilder device("/device:TPU:1");
+  device.Line("Steps", 0).Event("41", 100, {}, 100).Event("42", 240, {}, 100);
+  const Result<Store> store = Read(SpaceBytes({host.Bytes(), device.Bytes()}));
+  ASSERT_TRUE(store);
+  const XPlaneEventTable& details = store->xplane.events;
+  EXPECT_EQ(details.step[0], kNoStep);  // device 0 has no steps
+  EXPECT_EQ(details.step[1], kNoStep);
+  EXPECT_EQ(details.step[2], 41);
+  EXPECT_EQ(details.step[3], 42);
+  EXPECT_EQ(details.xprof_step[3], kNoStep);
+  EXPECT_EQ(FindDiagnostic(*store, "steps_by_time")->count, 2u);
+}
+
+TEST(XPlaneReaderTest, CountsTimesThatRunBackwards) {
+  PlaneBuilder plane("/host:CPU");
+  plane.Line("t", 0)
+      .Event("MemoryAllocation", 5'000'000'000'000, MemoryStats("GPU_0_bfc", 512, 0, 512, 256, 2))
+      .Event("MemoryAllocation", 1'000'000'000'000, MemoryStats("GPU_0_bfc", 256, 0, 256, 256, 1))
+      .Event("MemoryAllocation", 999'000'000'000, MemoryStats("GPU_1_bfc", 256, 0, 256, 256, 1));
+  const Result<Store> store = Read(SpaceBytes({plane.Bytes()}));
+  ASSERT_TRUE(store);
+  ASSERT_NE(FindDiagnostic(*store, "clock_jump"), nullptr);
+  EXPECT_EQ(FindDiagnostic(*store, "clock_jump")->count, 1u);
+  EXPECT_EQ(store->xplane.events.heap_bytes[0], 256u);  // in the order of their times
+}
+
 TEST(XPlaneReaderTest, RefusesOtherFilesNamedLikeOne) {
   const Result<Store> store = Read(std::string("\xEF\xBF\xBD\xEF\xBF\xBDnot a profile", 20));
   ASSERT_FALSE(store);

@@ -21,6 +21,7 @@ constexpr size_t kMostOutOfMemory = 5;
 constexpr uint64_t kRowsOfHolders = 2000;  // what the page asks for
 constexpr uint64_t kNodesOfFlame = 5000;   // what the page asks for
 constexpr uint64_t kSpanLimit = 2000;      // what the page asks for
+constexpr uint64_t kRunLimit = 2000;       // what the page asks for
 constexpr size_t kExampleCount = 100;
 constexpr uint64_t kFullLimitBytes = 250'000'000;
 constexpr size_t kFullExampleCount = 5000;
@@ -121,6 +122,10 @@ class HeapReport {
     AddMoment(range_end_ - 1);
     AddHolders("stack");
     AddHolders("category");
+    if (session_.store().HasXPlaneDetails(heap_.heap)) {
+      embedder_.Add({"runs", Base().Set("begin", uint64_t{0}).Set("end", range_end_).Set("limit", kRunLimit),
+                     "program runs against their plans"});
+    }
     embedder_.Add(
         {"spans", Base().Set("begin", uint64_t{0}).Set("end", range_end_).Set("limit", kSpanLimit), "recorded spans"});
   }

@@ -11,6 +11,10 @@ namespace memstrata {
 void WriteProfilePeak(JsonWriter& json, const ProfileSummary& profile);
 /// Fields beside "peak": lifetime peak, utilization, largest request, notes, differences from XProf.
 void WriteProfileFigures(JsonWriter& json, const ProfileSummary& profile);
+/// "programs": what ran on the heap, each with its highest run against its plan; at most `top_count`.
+void WriteProgramUses(JsonWriter& json, const ProfileSummary& profile, size_t top_count);
+/// "help": what fills the heap at its peak, and what would make room.
+void WriteProfileHelp(JsonWriter& json, const Store& store, const Heap& heap, const ProfileSummary& profile);
 /// The members of the array "holders"; `total_bytes` = stack + heap at their moment.
 void WriteProfileHolders(JsonWriter& json, const ProfileSummary& profile, uint64_t total_bytes);
 

@@ -6,13 +6,16 @@ namespace memstrata {
 namespace {
 
 void WriteBuffer(JsonWriter& json, const Store& store, const Program& program, const PlannedBuffer& planned) {
-  const ProgramBuffer& buffer = program.buffers[planned.buffer];
+  static const ProgramBuffer kNoBuffer{.shape = StringId{0}};
+  const bool has_buffer = planned.buffer != kNone;
+  const ProgramBuffer& buffer = has_buffer ? program.buffers[planned.buffer] : kNoBuffer;
   json.StartObject();
   json.Field("bytes", planned.size_bytes);
   json.Field("padding_bytes", planned.padding_bytes);
   json.Field("role", planned.role);
-  json.Field("shape", store.String(buffer.shape));
-  json.Field("buffer_id", buffer.id);
+  json.Field("value_count", planned.value_count);
+  json.Field("shape", has_buffer ? std::optional(store.String(buffer.shape)) : std::nullopt);
+  json.Field("buffer_id", has_buffer ? std::optional(buffer.id) : std::nullopt);
   if (buffer.instruction == kNone) {
     for (const std::string_view key : {"instruction", "opcode", "op", "file", "line"}) json.NullField(key);
   } else {
@@ -44,6 +47,7 @@ void WriteProgram(JsonWriter& json, const Store& store, const Program& program, 
   json.Field("thread_local_bytes", summary.thread_local_bytes);
   json.NullField("generated_code_bytes");  // no part of an HloProto
   json.Field("total_bytes", summary.total_bytes);
+  json.Field("approximate", summary.is_approximate);
   json.Field("peak_bytes", summary.peak_bytes);
   json.Field("padding_bytes", summary.padding_bytes);
   json.Field("temporaries_at_peak_bytes", summary.temporaries_at_peak_bytes);

@@ -113,7 +113,7 @@ void WriteOutOfMemory(JsonWriter& json, const HeapSummary& summary) {
   json.EndArray();
 }
 
-void WriteHeap(JsonWriter& json, const Store& store, const HeapSummary& summary) {
+void WriteHeap(JsonWriter& json, const Store& store, const HeapSummary& summary, size_t top_count) {
   const Heap& heap = *summary.heap;
   json.StartObject();
   json.Field("id", std::string_view(heap.id));
@@ -135,7 +135,11 @@ void WriteHeap(JsonWriter& json, const Store& store, const HeapSummary& summary)
   json.Field("bytes", summary.preexisting_bytes);
   json.EndObject();
   WritePeak(json, summary);
-  if (summary.profile) WriteProfileFigures(json, *summary.profile);
+  if (summary.profile) {
+    WriteProfileFigures(json, *summary.profile);
+    WriteProgramUses(json, *summary.profile, top_count);
+    WriteProfileHelp(json, store, heap, *summary.profile);
+  }
   WriteEnd(json, summary);
   WriteFragmentation(json, summary.idle);
   WriteOutside(json, summary.outside);
@@ -164,7 +168,7 @@ Status WriteSummaryJson(const SummaryAnswer& answer, ByteSink& sink) {
   WriteSources(json, *answer.store);
   json.Key("heaps");
   json.StartArray();
-  for (const HeapSummary& summary : answer.heaps) WriteHeap(json, *answer.store, summary);
+  for (const HeapSummary& summary : answer.heaps) WriteHeap(json, *answer.store, summary, answer.options.top_count);
   json.EndArray();
   if (!answer.store->programs.empty()) WritePrograms(json, *answer.store, answer.options.top_count);
   WriteHosts(json, answer.hosts);

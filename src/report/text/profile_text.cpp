@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/units.h"
 #include "report/text/summary_text.h"
 
@@ -19,6 +21,8 @@ class ProfileTextWriter {
   std::string Write() {
     WritePeak();
     WriteHolders();
+    WritePrograms();
+    WriteSentences("What would make room", profile_.help.sentences);
     WriteSentences("What this means", profile_.notes);
     WriteSentences("Where XProf shows something else", profile_.xprof_differences);
     return std::move(out_);
@@ -82,6 +86,25 @@ class ProfileTextWriter {
       out_ += fmt::format("  {}  {}  {}  {}\n", PadLeft(FormatBytes(holder.bytes), 9), PadLeft(FormatPercent(share), 7),
                           PadLeft(blocks, 12), Describe(holder));
     }
+  }
+
+  void WritePrograms() {
+    constexpr size_t kMostPrograms = 5;
+    constexpr size_t kMostExplained = 1;
+    if (profile_.programs.empty()) return;
+    out_ += "\n  " +
+            style_.Bold(fmt::format("Programs on this heap: {}, the highest moment first", profile_.programs.size())) +
+            style_.Dim("  (measured, planned)") + "\n";
+    for (size_t i = 0; i < std::min(kMostPrograms, profile_.programs.size()); ++i) {
+      const ProgramUse& use = profile_.programs[i];
+      const ProgramRun& run = use.highest;
+      const std::string planned = run.program == kNone ? "no plan" : FormatBytes(run.plan.total_bytes());
+      out_ += fmt::format("  {}  {}  {}  {}\n", PadLeft(FormatBytes(run.used_bytes()), 9), PadLeft(planned, 9),
+                          PadLeft(FormatCount(use.run_count, "run"), 12), Shorten(use.name, width_ - 44));
+      if (i < kMostExplained) out_ += "    " + WrapLines(DescribeRun(run), width_ - 6, 6) + "\n";
+    }
+    if (profile_.programs.size() > kMostPrograms)
+      out_ += fmt::format("  … and {} more\n", profile_.programs.size() - kMostPrograms);
   }
 
   void WriteSentences(std::string_view title, const std::vector<std::string>& sentences) {

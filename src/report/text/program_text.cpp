@@ -43,27 +43,34 @@ class ProgramsWriter {
   void Sentence(std::string text) { out_ += "  " + WrapLines(text, width_ - 4, 4) + "\n"; }
 
   void WriteProgram(const Program& program, const ProgramSummary& summary) {
-    out_ += "\n" + style_.Bold("Plan of " + Shorten(program.label, width_ - 10)) +
-            style_.Dim("  (static: one program, in its own order)") + "\n\n";
-    Line("Needs", style_.Bold(FormatBytes(summary.total_bytes)) + style_.Dim("  device memory while it runs"));
+    out_ += fmt::format("\n{}{}\n\n", style_.Bold("Plan of " + Shorten(program.label, width_ - 10)),
+                        style_.Dim("  (static: one program, in its own order)"));
+    const std::string about = summary.is_approximate && !program.stated_total_bytes ? "about " : "";
+    Line("Needs", about + style_.Bold(FormatBytes(summary.total_bytes)) + style_.Dim("  device memory while it runs"));
     if (summary.peak_bytes) {
       const uint64_t unused = summary.total_bytes > *summary.peak_bytes ? summary.total_bytes - *summary.peak_bytes : 0;
       Line("Live at the peak", fmt::format("{}; {} of the plan is never live at once", FormatBytes(*summary.peak_bytes),
                                            FormatBytes(unused)));
     }
-    Line("Arguments", FormatBytes(summary.argument_bytes));
-    Line("Outputs", fmt::format("{}, {} of them in donated arguments", FormatBytes(summary.output_bytes),
-                                FormatBytes(summary.alias_bytes)));
-    Line("Temporaries", FormatBytes(summary.temp_bytes));
-    Line("Constants", FormatBytes(summary.constant_bytes));
+    if (program.has_roles) {
+      Line("Arguments", Known(summary.argument_bytes));
+      Line("Outputs",
+           fmt::format("{}, {} of them in donated arguments", Known(summary.output_bytes), Known(summary.alias_bytes)));
+      Line("Temporaries", Known(summary.temp_bytes));
+      Line("Constants", Known(summary.constant_bytes));
+    }
     if (!summary.problem.empty()) Line("Problem", style_.Warn(WrapLines(summary.problem, width_ - 20, 20)));
     WriteBuffers(program, summary);
     WriteHelp(program, summary);
   }
 
+  static std::string Known(const std::optional<uint64_t>& bytes) { return bytes ? FormatBytes(*bytes) : "not known"; }
+
   std::string Describe(const Program& program, const PlannedBuffer& planned) const {
+    if (planned.buffer == kNone) return std::string(planned.role);
     const ProgramBuffer& buffer = program.buffers[planned.buffer];
     std::string text = fmt::format("{}  {}", PadRight(planned.role, 9), Shorten(store_.String(buffer.shape), 40));
+    if (planned.value_count > 1) text += fmt::format("  (largest of {})", FormatCount(planned.value_count, "value"));
     if (buffer.instruction == kNone) return text;
     const ProgramInstruction& instruction = program.instructions[buffer.instruction];
     const std::string_view op = store_.String(instruction.op_name);
@@ -78,7 +85,10 @@ class ProgramsWriter {
 
   void WriteBuffers(const Program& program, const ProgramSummary& summary) {
     if (summary.at_peak.empty()) return;
-    out_ += "\n  " + style_.Bold("Largest buffers at the peak of the plan") + "\n";
+    const bool has_peak = summary.temporaries_at_peak_bytes.has_value();
+    out_ += "\n  " +
+            style_.Bold(has_peak ? "Largest buffers at the peak of the plan" : "Largest allocations of the plan") +
+            "\n";
     for (size_t i = 0; i < std::min(top_count_, summary.at_peak.size()); ++i) {
       out_ += fmt::format("  {}  {}\n", PadLeft(FormatBytes(summary.at_peak[i].size_bytes), 9),
                           Describe(program, summary.at_peak[i]));
@@ -92,8 +102,10 @@ class ProgramsWriter {
     uint64_t three_bytes = 0;
     for (size_t i = 0; i < std::min<size_t>(3, summary.at_peak.size()); ++i)
       three_bytes += summary.at_peak[i].size_bytes;
-    Sentence(fmt::format("The three largest buffers hold {}.", FormatBytes(three_bytes)));
-    Sentence(fmt::format("Padding of layouts takes {} at the peak.", FormatBytes(summary.padding_bytes)));
+    Sentence(fmt::format("The three largest {} hold {}.", summary.temporaries_at_peak_bytes ? "buffers" : "allocations",
+                         FormatBytes(three_bytes)));
+    if (summary.temporaries_at_peak_bytes)
+      Sentence(fmt::format("Padding of layouts takes {} at the peak.", FormatBytes(summary.padding_bytes)));
     for (const PlannedBuffer& planned : summary.at_peak) {
       if (planned.padding_bytes < planned.size_bytes / 2 || planned.padding_bytes == 0) continue;
       Sentence(fmt::format("{} of {} is padding: reorder its axes so that the last ones fill a tile.",
@@ -101,10 +113,12 @@ class ProgramsWriter {
                            Shorten(store_.String(program.buffers[planned.buffer].shape), 60)));
       break;
     }
-    Sentence(
-        fmt::format("{} temporaries are live together at the peak: {}. Recomputing (jax.checkpoint) or a smaller batch "
-                    "shrinks them.",
-                    FormatCount(summary.temporary_count_at_peak), FormatBytes(summary.temporaries_at_peak_bytes)));
+    if (summary.temporaries_at_peak_bytes && summary.temporary_count_at_peak) {
+      Sentence(fmt::format(
+          "{} temporaries are live together at the peak: {}. Recomputing (jax.checkpoint) or a smaller batch shrinks "
+          "them.",
+          FormatCount(*summary.temporary_count_at_peak), FormatBytes(*summary.temporaries_at_peak_bytes)));
+    }
     if (summary.donation_count > 0) {
       Sentence(
           fmt::format("Donating arguments (donate_argnums) would save {}: {} outputs have exactly the size of an "

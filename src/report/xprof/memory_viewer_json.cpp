@@ -16,6 +16,11 @@ constexpr uint64_t kSmallBytes = 16384;
 constexpr double kDrawingPoints = 4096;  // XProf lays the timeline out in a square of this size
 constexpr int64_t kDeviceMemory = 0;
 
+// 0, which is left out, where it is not known.
+uint64_t KnownUnpadded(const ProgramBuffer& buffer) {
+  return buffer.unpadded_bytes == kUnknownBytes ? 0 : buffer.unpadded_bytes;
+}
+
 double Mib(uint64_t size_bytes) { return static_cast<double>(size_bytes) / (1 << 20); }
 
 // One entry of "maxHeap": a buffer, or the sum of all small ones.
@@ -177,7 +182,7 @@ class ViewerWriter {
     json_.Field("label", std::string_view(fmt::format("{}: {} # {}", HloName(object.buffer), shape, op)));
     NonZeroInt("logicalBufferId", buffer.id);
     NonZero("logicalBufferSizeMib", Mib(buffer.size_bytes));
-    NonZero("unpaddedShapeMib", Mib(buffer.unpadded_bytes));
+    NonZero("unpaddedShapeMib", Mib(KnownUnpadded(buffer)));
     NonZero("instructionName", std::string_view(name));
     NonZero("shapeString", shape);
     NonZero("tfOpName", op);
@@ -355,7 +360,7 @@ class ViewerWriter {
     json_.Field("category", "Temporary");
     if (instruction != nullptr) WriteSource(*instruction);
     NonZero("shapeString", Text(buffer.shape));
-    NonZeroInt("unpaddedSize", static_cast<int64_t>(buffer.unpadded_bytes));
+    NonZeroInt("unpaddedSize", static_cast<int64_t>(KnownUnpadded(buffer)));
     json_.Field("color", color);
     json_.EndObject();
   }

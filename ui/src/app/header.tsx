@@ -4,6 +4,7 @@ import { formatBytes, formatCount } from "../base/units.ts";
 import { useApp } from "../state/context.ts";
 import { CopyButton } from "../widgets/copy_button.tsx";
 import { download, ExportContext, scenePng, sceneSvg } from "../widgets/export_scene.ts";
+import { HeapCombo } from "../widgets/heap_combo.tsx";
 import { Mark } from "./mark.tsx";
 import { SearchBox } from "./search_box.tsx";
 
@@ -26,7 +27,10 @@ export function Header({ onHelp }: { onHelp: () => void }) {
   );
 }
 
-/** One list of all heaps, by source: it scales to many ranks, and typing in it finds one. */
+/** From this many heaps on, the list is found by typing. */
+const manyHeaps = 16;
+
+/** One list of all heaps, by source. */
 function HeapPicker() {
   const app = useApp();
   const { sources, heaps, simulated } = app.session.value;
@@ -39,7 +43,10 @@ function HeapPicker() {
         <strong>{source?.file.split(/[\\/]/).at(-1)}</strong> {source?.title} · {formatCount(heap.event_count)} events
         {simulated && <em class="ms-header__simulated"> simulated card</em>}
       </span>
-      {heaps.length > 0 && (
+      {heaps.length >= manyHeaps && (
+        <HeapCombo heaps={heaps} chosen={heap} onChoose={(index) => app.selectHeap(index)} />
+      )}
+      {heaps.length > 0 && heaps.length < manyHeaps && (
         <select
           class="ms-select"
           aria-label="Heap"
@@ -54,7 +61,7 @@ function HeapPicker() {
                 {own.map((candidate) => (
                   <option key={candidate.index} value={String(candidate.index)}>
                     {candidate.id}
-                    {candidate.device ? ` ${candidate.device}` : ""}
+                    {candidate.device ? ` ${candidate.device}` : ""} · {candidate.kind} memory
                     {candidate.index === heap.index ? capacity : ` · peak ${formatBytes(candidate.peak_live_bytes)}`}
                   </option>
                 ))}

@@ -155,6 +155,9 @@ export interface SummaryHeap {
   fragmentation: Fragmentation | null;
   holders: SummaryHolder[];
   ooms: { seq: number; time_ns: number | null; requested_bytes: number; device_free_bytes: number | null }[];
+  notes?: string[];
+  xprof_differences?: string[];
+  help?: { near_capacity: boolean; sentences: string[] };
   lifetime_peak_bytes?: number | null;
   largest_request_now_bytes?: number | null;
 }
@@ -239,6 +242,25 @@ export interface Explain {
   diagnostics: Diagnostic[];
 }
 
+/** What an XLA profile says of one event. */
+export interface ProfileEvent {
+  memory_id: string;
+  time_ps: number;
+  thread: string | null;
+  stack_bytes: number;
+  heap_bytes: number;
+  free_bytes: number | null;
+  fragmentation: number | null;
+  lifetime_peak_bytes: number;
+  requested_bytes: number;
+  allocation_bytes: number;
+  op: string | null;
+  region_type: string | null;
+  data_type: string | null;
+  shape: string | null;
+  step_id: number | null;
+}
+
 export interface Cursor {
   heap: number;
   seq: number;
@@ -250,6 +272,7 @@ export interface Cursor {
   idle_bytes: number | null;
   step: number | null;
   phase: string | null;
+  profile?: ProfileEvent | null;
   event: {
     kind: string;
     address: string | null;
@@ -393,6 +416,40 @@ export interface Span {
 export interface Spans {
   total: number;
   rows: Span[];
+}
+
+/** A run of a compiled program: measured at its highest moment, and planned. */
+export interface ProgramRun {
+  program: string;
+  program_index: number | null;
+  matched_by: "id" | "name" | "ambiguous" | "no_plan";
+  on_device: boolean;
+  begin_seq: number;
+  end_seq: number;
+  high_seq: number;
+  duration_ns: number;
+  used_bytes: number;
+  stack_bytes: number;
+  heap_bytes: number;
+  planned_bytes: number | null;
+  argument_bytes: number | null;
+  output_bytes: number | null;
+  temp_bytes: number | null;
+  beyond_plan_bytes: number | null;
+  own_temp_bytes: number | null;
+  own_output_bytes: number | null;
+  own_unplanned_bytes: number | null;
+  rounding_bytes: number | null;
+  unallocated_bytes: number | null;
+  other_bytes: number | null;
+  before_recording_bytes: number;
+  not_recorded_bytes: number;
+  text: string;
+}
+
+export interface ProgramRuns {
+  total: number;
+  rows: ProgramRun[];
 }
 
 export interface CompareRow {

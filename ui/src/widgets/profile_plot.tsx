@@ -1,7 +1,7 @@
 /** Stack, heap and free of an XLA heap over the window of the run, with the program runs above. */
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { tileRange } from "../data/tile_request.ts";
-import type { Spans } from "../data/types.ts";
+import type { Cursor, Spans } from "../data/types.ts";
 import { drawProfile, ProfileModel, type ProfileScene, profileFrame } from "../gfx/draw_profile.ts";
 import { valueAt } from "../gfx/plot_frame.ts";
 import { useApp, useFrame, useJson } from "../state/context.ts";
@@ -9,6 +9,8 @@ import { useExport } from "./export_scene.ts";
 import { ErrorNotice } from "./notice.tsx";
 import { usePlotGestures } from "./pan_zoom.ts";
 import { Canvas, useSize } from "./picture.tsx";
+import { profileEventLines, profileEventTitle } from "./profile_texts.ts";
+import { Tooltip } from "./tooltip.tsx";
 
 export const runLimit = 2000;
 
@@ -35,7 +37,14 @@ export function ProfilePlot({ withFree }: { withFree: boolean }) {
     runs: (spans.value?.rows ?? []).filter((span) => span.kind === "program_run"),
   };
   const frame = scene ? profileFrame(scene, size.width, size.height) : null;
+  const [hover, setHover] = useState<Hover | null>(null);
   usePlotGestures(box, frame, {
+    onHover: (at) => {
+      const inside = at && frame && at.x >= frame.left && at.x < frame.left + frame.width && at.y >= frame.top;
+      if (!inside || !scene) return setHover(null);
+      const { columns } = scene.model;
+      setHover({ ...at, seq: columns.atSeq[columns.columnAt(valueAt(frame, at.x))]! });
+    },
     onClick: (x) => {
       if (!scene || !frame) return;
       app.setCursor(scene.model.columns.atSeq[scene.model.columns.columnAt(valueAt(frame, x))]!);
@@ -58,9 +67,24 @@ export function ProfilePlot({ withFree }: { withFree: boolean }) {
       {tile.error && <ErrorNotice error={tile.error} />}
       <div class="ms-plot" ref={box}>
         {scene && <Canvas size={size} draw={(renderer) => drawProfile(renderer, scene)} label={title} />}
+        {hover && <EventTip hover={hover} />}
       </div>
     </>
   );
+}
+
+interface Hover {
+  x: number;
+  y: number;
+  seq: number;
+}
+
+/** Every field of the event under the pointer: of the highest one where a column holds several. */
+function EventTip({ hover }: { hover: Hover }) {
+  const app = useApp();
+  const { value, isCurrent } = useJson<Cursor>("cursor", { heap: app.heapIndex.value, seq: hover.seq });
+  if (!value || !isCurrent) return null;
+  return <Tooltip x={hover.x} y={hover.y} title={profileEventTitle(value)} lines={profileEventLines(value)} />;
 }
 
 function ProfileLegend({ withFree }: { withFree: boolean }) {

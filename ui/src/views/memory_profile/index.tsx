@@ -12,7 +12,9 @@ import { LoadingNotice } from "../../widgets/notice.tsx";
 import { ProfilePlot, runLimit } from "../../widgets/profile_plot.tsx";
 import { Segmented } from "../../widgets/segmented.tsx";
 import { needPart, type View } from "../view.ts";
+import { ProfileHelp } from "./help.tsx";
 import { profileSentence } from "./model.ts";
+import { ProgramCard } from "./program_card.tsx";
 import "./style.css";
 
 function MemoryProfile() {
@@ -51,7 +53,9 @@ function MemoryProfile() {
         {summary && <Headline summary={summary} />}
         <ProfilePlot withFree={withFree} />
         {summary ? <PeakTable summary={summary} /> : <LoadingNotice what="Adding up what was live at the peak." />}
+        <ProgramCard />
         <ProgramRuns />
+        {summary && <ProfileHelp summary={summary} />}
       </div>
     </>
   );

@@ -1,6 +1,6 @@
 /** What the profile says in one sentence; pure. */
 import { formatBytes, formatShare } from "../../base/units.ts";
-import type { Heap, SummaryHeap } from "../../data/types.ts";
+import type { Heap, ProgramRun, SummaryHeap } from "../../data/types.ts";
 
 export function profileSentence(heap: Heap, summary: SummaryHeap): string {
   const used = summary.peak.used;
@@ -10,4 +10,45 @@ export function profileSentence(heap: Heap, summary: SummaryHeap): string {
     : "";
   const ties = used.tied_count > 1 ? ` ${used.tied_count} events are equally high; this is the first.` : "";
   return `At its peak ${heap.id} has ${formatBytes(used.bytes)}${of} in use: stack ${formatBytes(used.stack_bytes)}, heap ${formatBytes(used.live_bytes)}.${ties}`;
+}
+
+/** The run at an event: of several the one that began last. */
+export function runAt(runs: readonly ProgramRun[], seq: number): ProgramRun | null {
+  const within = runs.filter((run) => run.begin_seq <= seq && seq < Math.max(run.end_seq, run.high_seq + 1));
+  return within.reduce<ProgramRun | null>((last, run) => (!last || run.begin_seq >= last.begin_seq ? run : last), null);
+}
+
+export interface PlanRow {
+  name: string;
+  measured: number | null;
+  planned: number | null;
+}
+
+/** Measured beside planned; null where one of the two does not know. The measured rows add up to their last one. */
+export function planRows(run: ProgramRun): PlanRow[] {
+  const rows: PlanRow[] = run.on_device
+    ? [
+        { name: "stack reservation, temporaries", measured: run.stack_bytes, planned: run.temp_bytes },
+        {
+          name: "heap, arguments and outputs",
+          measured: run.heap_bytes,
+          planned: sum(run.argument_bytes, run.output_bytes),
+        },
+      ]
+    : [
+        { name: "stack reservation", measured: run.stack_bytes, planned: null },
+        { name: "temporaries", measured: run.own_temp_bytes, planned: run.temp_bytes },
+        { name: "outputs", measured: run.own_output_bytes, planned: run.output_bytes },
+        { name: "allocated in the run, not in the plan", measured: run.own_unplanned_bytes, planned: null },
+        { name: "arguments, in the rows below", measured: null, planned: run.argument_bytes },
+        { name: "allocated by others", measured: run.other_bytes, planned: null },
+        { name: "from before the recording", measured: run.before_recording_bytes, planned: null },
+        { name: "events are missing", measured: run.not_recorded_bytes, planned: null },
+      ];
+  const known = rows.filter((row) => row.measured !== 0 || row.planned !== null);
+  return [...known, { name: "in all", measured: run.used_bytes, planned: run.planned_bytes }];
+}
+
+function sum(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? null : a + b;
 }

@@ -1,0 +1,167 @@
+#include "analysis/program_runs/program_runs.h"
+
+#include <gtest/gtest.h>
+
+#include "base/flat_map.h"
+#include "model/ingest/allocation_tracker.h"
+#include "model/store/store_builder.h"
+
+namespace memstrata {
+namespace {
+
+// A heap whose events carry what FindProgramRuns reads.
+class SmallProfile {
+ public:
+  SmallProfile() {
+    builder_.AddSource({.file = "host0.xplane.pb", .format = "xplane"});
+    store().xplane.lines.push_back({.begin_ps = 0, .source = 0, .is_first_host_plane = true, .name = StringId{0}});
+    store().xplane.lines.push_back({.begin_ps = 0, .source = 0, .is_first_host_plane = true, .name = StringId{0}});
+    builder_.InternStream(0);
+  }
+  Store& store() { return builder_.store(); }
+
+  void Event(EventKind kind, int64_t time_ps, uint32_t line, uint64_t addr, uint64_t requested_bytes,
+             uint64_t size_bytes) {
+    heap_bytes_ += kind == EventKind::kAlloc ? size_bytes : -size_bytes;
+    EventTable& events = store().events;
+    events.kind.PushBack(kind);
+    events.addr.PushBack(addr);
+    events.size_bytes.PushBack(size_bytes);
+    events.time_ns.PushBack(time_ps / 1000);
+    events.stream.PushBack(0);
+    events.stack.PushBack(StackId{0});
+    XPlaneEventTable& details = store().xplane.events;
+    details.time_ps.PushBack(time_ps);
+    details.line.PushBack(line);
+    details.stack_bytes.PushBack(stack_bytes_);
+    details.heap_bytes.PushBack(heap_bytes_);
+    details.requested_bytes.PushBack(requested_bytes);
+  }
+  void set_stack_bytes(uint64_t bytes) { stack_bytes_ = bytes; }
+  void set_heap_bytes(uint64_t bytes) { heap_bytes_ = bytes; }
+
+  void Launch(std::string_view module, std::optional<uint64_t> id, uint32_t line, int64_t begin_ps, int64_t end_ps) {
+    store().xplane.launches.push_back({store().strings.Intern(module), id, 0, line, begin_ps, end_ps});
+  }
+  void DeviceRun(std::string_view name, std::string_view plane, int64_t begin_ps, int64_t duration_ps) {
+    store().xplane.modules.push_back(
+        {store().strings.Intern(name), store().strings.Intern(plane), 0, 0, begin_ps, duration_ps, true, kNone});
+  }
+  void Plan(std::string name, std::string label, std::vector<ProgramAllocation> allocations) {
+    Program program;
+    program.name = std::move(name);
+    program.label = std::move(label);
+    program.allocations = std::move(allocations);
+    store().programs.push_back(std::move(program));
+  }
+
+  std::vector<ProgramRun> Runs() {
+    Heap heap;
+    heap.id = "GPU_0_bfc";
+    heap.events = {0, static_cast<uint32_t>(store().events.size())};
+    store().heaps.push_back(heap);
+    EXPECT_TRUE(AllocationTracker(builder_, store().heaps[0], nullptr).Run(nullptr));
+    return FindProgramRuns(store(), store().heaps[0]);
+  }
+
+ private:
+  StoreBuilder builder_;
+  uint64_t stack_bytes_ = 0;
+  uint64_t heap_bytes_ = 0;
+};
+
+ProgramAllocation Argument(uint64_t size_bytes) {
+  return {.size_bytes = size_bytes, .is_entry_parameter = true, .assigned = {}};
+}
+ProgramAllocation Output(uint64_t size_bytes) {
+  return {.size_bytes = size_bytes, .may_live_out = true, .assigned = {}};
+}
+ProgramAllocation Temp(uint64_t size_bytes) { return {.size_bytes = size_bytes, .assigned = {}}; }
+
+TEST(ProgramRunsTest, ComparesARunWithItsPlan) {
+  SmallProfile profile;
+  profile.Plan("jit_f", "jit_f(15)", {Argument(1000), Output(2000), Temp(5000)});
+  profile.set_heap_bytes(1024);                                // the argument, from before the recording
+  profile.Event(EventKind::kAlloc, 100, 1, 0x1000, 512, 512);  // not the program's
+  profile.Launch("jit_f", 15, 0, 1000, 2000);
+  profile.Event(EventKind::kAlloc, 1100, 0, 0x2000, 2000, 2048);  // output
+  profile.Event(EventKind::kAlloc, 1200, 0, 0x3000, 5000, 5120);  // temporary
+  profile.Event(EventKind::kAlloc, 1300, 0, 0x5000, 300, 512);    // in no plan
+  profile.Event(EventKind::kFreeCompleted, 1400, 0, 0x3000, 5000, 5120);
+  const std::vector<ProgramRun> runs = profile.Runs();
+  ASSERT_EQ(runs.size(), 1u);
+  const ProgramRun& run = runs[0];
+  EXPECT_EQ(run.name, "jit_f(15)");
+  EXPECT_EQ(run.match, ProgramMatch::kById);
+  EXPECT_EQ(run.begin_seq, 1u);
+  EXPECT_EQ(run.end_seq, 5u);
+  EXPECT_EQ(run.high_seq, 3u);
+  EXPECT_EQ(run.plan.total_bytes(), 8000u);
+  EXPECT_EQ(run.heap_bytes, 1024u + 512 + 2048 + 5120 + 512);
+  EXPECT_EQ(run.own_temp_bytes, 5120u);
+  EXPECT_EQ(run.own_output_bytes, 2048u);
+  EXPECT_EQ(run.own_unplanned_bytes, 512u);
+  EXPECT_EQ(run.rounding_bytes, 48u + 120 + 212);
+  EXPECT_EQ(run.other_bytes, 512u);
+  EXPECT_EQ(run.not_recorded_bytes, 1024);
+  EXPECT_EQ(run.unallocated_bytes, 0u);
+}
+
+TEST(ProgramRunsTest, KeepsThreadsApartAndSaysWhatWasNotAllocated) {
+  SmallProfile profile;
+  profile.Plan("jit_f", "jit_f(1)", {Output(256), Temp(1024)});
+  profile.Launch("jit_f", 1, 0, 1000, 2000);
+  profile.Launch("jit_f", 1, 1, 1000, 2000);
+  profile.Event(EventKind::kAlloc, 1100, 0, 0x1000, 256, 256);
+  profile.Event(EventKind::kAlloc, 1200, 1, 0x2000, 1024, 1024);
+  const std::vector<ProgramRun> runs = profile.Runs();
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[0].own_output_bytes, 256u);
+  EXPECT_EQ(runs[0].unallocated_bytes, 1024u);
+  EXPECT_EQ(runs[1].own_temp_bytes, 1024u);
+  EXPECT_EQ(runs[1].unallocated_bytes, 256u);
+  EXPECT_EQ(runs[1].other_bytes, 256u);
+}
+
+TEST(ProgramRunsTest, SaysWhichPlanRanOnlyWhenItIsSure) {
+  SmallProfile profile;
+  profile.Plan("jit_add", "jit_add(1)", {Output(256)});
+  profile.Plan("jit_add", "jit_add(2)", {Output(512)});
+  profile.Plan("jit_mul", "jit_mul(3)", {Output(768)});
+  int64_t at_ps = 1000;
+  for (const auto& [name, id] : std::vector<std::pair<std::string_view, std::optional<uint64_t>>>{
+           {"jit_add", {}}, {"jit_add", 2}, {"jit_add", 9}, {"jit_mul", {}}, {"jit_sub", {}}}) {
+    profile.Launch(name, id, 0, at_ps, at_ps + 500);
+    profile.Event(EventKind::kAlloc, at_ps + 100, 0, static_cast<uint64_t>(at_ps), 256, 256);
+    at_ps += 1000;
+  }
+  const std::vector<ProgramRun> runs = profile.Runs();
+  ASSERT_EQ(runs.size(), 5u);
+  EXPECT_EQ(runs[0].match, ProgramMatch::kAmbiguous);
+  EXPECT_EQ(runs[1].program, 1u);
+  EXPECT_EQ(runs[2].match, ProgramMatch::kNoSuchPlan);
+  EXPECT_EQ(runs[3].match, ProgramMatch::kByName);
+  EXPECT_EQ(runs[4].match, ProgramMatch::kNoSuchPlan);
+}
+
+TEST(ProgramRunsTest, TakesRunsOfTheDeviceWhereTheHostHasNone) {
+  SmallProfile profile;
+  profile.Plan("jit_f", "jit_f(7)", {Argument(100), Temp(900)});
+  profile.set_stack_bytes(1000);
+  profile.Event(EventKind::kAlloc, 100, 0, 0x1000, 256, 256);
+  profile.DeviceRun("jit_f(7)", "/device:TPU:0", 500, 1000);
+  profile.DeviceRun("jit_f(7)", "/device:TPU:1", 500, 1000);  // another device
+  profile.Event(EventKind::kAlloc, 1200, 0, 0x2000, 256, 256);
+  const std::vector<ProgramRun> runs = profile.Runs();
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_TRUE(runs[0].is_on_device);
+  EXPECT_EQ(runs[0].match, ProgramMatch::kById);
+  EXPECT_EQ(runs[0].begin_seq, 1u);
+  EXPECT_EQ(runs[0].end_seq, 2u);
+  EXPECT_EQ(runs[0].stack_bytes, 1000u);
+  EXPECT_EQ(runs[0].heap_bytes, 512u);
+  EXPECT_EQ(runs[0].plan.temp_bytes, 900u);
+}
+
+}  // namespace
+}  // namespace memstrata

@@ -1,0 +1,71 @@
+#pragma once
+// Decodes the lines of host planes on two threads. Each takes the next batch of events, decodes it into columns of its
+// own, and appends these to the common columns when its turn has come: the result does not depend on which thread took
+// which batch. A batch stays in the cache between the two.
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "readers/xla/memory_events.h"
+
+namespace memstrata::xla {
+
+/// A line of a plane, ready to be decoded.
+struct LineToDecode {
+  std::string_view bytes;
+  int64_t begin_ps = 0;  // its start from the profiler's time zero
+  uint32_t line = 0;     // → XPlaneTable::lines
+};
+
+class ParallelDecoder {
+ public:
+  /// `whole` is the file, for offsets; it, `strings` and `into` must outlive the decoder.
+  ParallelDecoder(std::string_view whole, StringPool& strings, DecodedEvents& into);
+  ~ParallelDecoder();
+  ParallelDecoder(const ParallelDecoder&) = delete;
+  ParallelDecoder& operator=(const ParallelDecoder&) = delete;
+
+  /// Steps of events that carry none themselves; must outlive the decoder.
+  void set_steps(const StepGroups& steps);
+  /// Decodes the lines of a plane in order. `release` is called with the bytes of each line once they are not needed
+  /// any more, in order. Cost: O(bytes).
+  void DecodePlane(const Plane& plane, std::span<const LineToDecode> lines,
+                   const std::function<void(std::string_view)>& release);
+  DecodeCounts counts() const;
+
+ private:
+  struct Worker;
+  struct Batch;
+
+  void Work(Worker& worker);
+  void DecodeBatches(Worker& worker);
+  bool Take(Batch& batch);
+  void Commit(Worker& worker, const Batch& batch);
+  void MapNames(Worker& worker);
+
+  std::string_view whole_;
+  StringPool& strings_;
+  DecodedEvents& into_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  FlatMap<uint32_t, uint32_t> memory_id_rows_;  // name → row of into_.memory_ids
+  DecodeCounts walk_counts_;                    // what is wrong with lines rather than events
+  bool has_xprof_steps_ = false;
+
+  // Of the plane at hand, guarded by mutex_:
+  std::mutex mutex_;
+  std::condition_variable turn_;
+  std::span<const LineToDecode> lines_;
+  const std::function<void(std::string_view)>* release_ = nullptr;
+  size_t next_line_ = 0;
+  std::optional<FieldWalk> walk_;
+  uint64_t next_ticket_ = 0;  // of the next batch that is taken
+  uint64_t next_to_commit_ = 0;
+  bool has_failed_ = false;  // a thread ran into an exception; the other one must not wait for it
+};
+
+}  // namespace memstrata::xla
