@@ -95,6 +95,8 @@ constexpr Case kPyTorch[] = {
      "13.50 "
      "GiB reserved in total by PyTorch)",
      "torch", "torch_1_4", OomVerdict::kFull, 3 * kGiB, std::nullopt},
+    {"CUDA out of memory. Tried to allocate more than 1EB memory.", "torch", "torch", OomVerdict::kContradictory,
+     std::nullopt, std::nullopt},
     {"MPS backend out of memory (MPS allocated: 8.00 GiB, other allocations: 1.00 GiB, max allowed: 9.50 GiB). Tried "
      "to "
      "allocate 1.00 GiB on private pool.",

@@ -36,7 +36,7 @@ def test_the_change_is_told_in_a_sentence(program: Program, tmp_path: Path) -> N
     assert heap["peak_live_delta_bytes"] == 64 * MIB
     texts = [sentence["text"] for sentence in heap["sentences"]]
     assert texts[0] == "The live peak grows by 64.0 MiB."
-    assert texts[1].startswith("keep_logits (program.py) is new at the peak: + 64.0 MiB")
+    assert texts[1].startswith("keep_logits (workspace/program.py) is new at the peak: + 64.0 MiB")
     # Lines moved by 39: nothing else changed.
     assert sum(row["delta_bytes"] != 0 for row in heap["rows"]) == 1
 
@@ -57,7 +57,7 @@ def test_several_recordings_are_a_trend(program: Program, tmp_path: Path) -> Non
     heap = diff(program, *files)
     assert heap["peak_bytes"] == [410 * MIB, 410 * MIB, 490 * MIB, 490 * MIB]
     assert heap["sentences"][0]["text"] == "The live peak grows by 80.0 MiB from recording 2 to 3."
-    assert heap["sentences"][1]["text"].startswith("cache (program.py) grows: + 80.0 MiB")
+    assert heap["sentences"][1]["text"].startswith("cache (workspace/program.py) grows: + 80.0 MiB")
 
 
 def ranks(program: Program, *arguments: str | Path) -> Any:
@@ -92,7 +92,7 @@ def test_the_stage_explains_the_difference(program: Program, tmp_path: Path) -> 
     ]
     assert value["missing_ranks"] == []
     (difference,) = value["differences"]
-    assert difference["text"].startswith("build_embedding (program.py) is new at the peak")
+    assert difference["text"].startswith("build_embedding (workspace/program.py) is new at the peak")
     assert difference["bytes"] == 150 * MIB
 
 

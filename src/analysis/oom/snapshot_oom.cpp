@@ -115,10 +115,8 @@ class FailureExplainer {
     const HeapState state = StateAt(store_, heap_, Moment::AfterEvent(seq_));
     if (const auto clearing = CheapestClearing(store_, state, stream_, block_bytes_)) {
       report.remedies.push_back(
-          {fmt::format("{} of live {} less in one segment: it then has one hole for the request.",
-                       FormatBytes(clearing->live_bytes),
-                       clearing->block_count == 1 ? "memory in 1 block"
-                                                  : fmt::format("memory in {} blocks", clearing->block_count)),
+          {fmt::format("{} ({}) less in one segment: it then has a hole for the request.",
+                       FormatCount(clearing->block_count, "live block"), FormatBytes(clearing->live_bytes)),
            clearing->live_bytes, state.is_approximate ? RemedyBasis::kAssumed : RemedyBasis::kComputed, true});
     }
   }
@@ -155,8 +153,14 @@ class FailureExplainer {
           {fmt::format("{}, by replay: {} reserved instead of {}{}.", remedy.setting,
                        FormatBytes(outcome->reserved_bytes), FormatBytes(fragmentation_.reserved_bytes),
                        fits ? ", the request included" : ""),
-           MinusOr0(fragmentation_.reserved_bytes, outcome->reserved_bytes), basis, fits});
+           SavedBytes(outcome->reserved_bytes), basis, fits});
     }
+  }
+
+  // Nothing where more is reserved than was.
+  std::optional<uint64_t> SavedBytes(uint64_t reserved_bytes) const {
+    if (reserved_bytes >= fragmentation_.reserved_bytes) return std::nullopt;
+    return fragmentation_.reserved_bytes - reserved_bytes;
   }
 
   // The blocks that stay allocated before everything else: they no longer lie between holes.
@@ -167,13 +171,11 @@ class FailureExplainer {
     what_if.end_seq = seq_;
     const sim::Outcome outcome = sim::ReplayWith(store_, heap_, what_if);
     const sim::FailureOutcome* failure = OutcomeOf(outcome);
-    if (failure == nullptr) return;
-    const bool fits = failure->fits && outcome.first_new_failure_seq == kNone;
+    if (failure == nullptr || !failure->fits || outcome.first_new_failure_seq != kNone) return;
     failure_.report.remedies.push_back(
-        {fmt::format("What stays ({}) allocated before the rest, by replay: {} reserved{}.",
-                     FormatBytes(*failure_.report.live_bytes), FormatBytes(failure->reserved_bytes),
-                     fits ? ", the request included" : ""),
-         *failure_.report.live_bytes, replayed_->is_faithful ? RemedyBasis::kComputed : RemedyBasis::kAssumed, fits});
+        {fmt::format("What stays ({}) allocated before the rest, by replay: {} reserved, the request included.",
+                     FormatBytes(*failure_.report.live_bytes), FormatBytes(failure->reserved_bytes)),
+         *failure_.report.live_bytes, replayed_->is_faithful ? RemedyBasis::kComputed : RemedyBasis::kAssumed, true});
   }
 
   const HeapAnalysis& analysis_;

@@ -56,9 +56,14 @@ void FindTorch(const LogStream& stream, std::vector<OomReport>& reports) {
     // The message ends where the next traceback or message begins.
     window = window.substr(0, std::min({window.find("Traceback"), window.find("out of memory."), window.size()}));
     const Facts facts = CollectFacts(window, kClauses);
-    if (!facts.Has(Fact::kRequested)) return;
     OomReport report = StartReport(stream, at, "torch", FormatOf(window));
-    JudgeTorch(facts, report);
+    if (window.starts_with("Tried to allocate more than 1EB")) {
+      Refuse(report, "more than 1 EiB was asked for: the size itself is wrong (a negative or overflowed shape).");
+    } else if (facts.Has(Fact::kRequested)) {
+      JudgeTorch(facts, report);
+    } else {
+      return;
+    }
     reports.push_back(std::move(report));
   });
 }
