@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 
 import pytest
 from frameworks import TORCH, Framework, framework
 
-# The second makes PyTorch heed the first before it asks the driver.
-NO_DEVICE = {"CUDA_VISIBLE_DEVICES": "", "PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
+# Set inside the program, since a dry run sets them too. The second makes PyTorch heed the first before it asks the driver.
+NO_DEVICE = """
+import os
+os.environ.update({"CUDA_VISIBLE_DEVICES": "", "PYTORCH_NVML_BASED_CUDA_CHECK": "1"})
+"""
 
 
 @pytest.fixture(params=TORCH)
@@ -17,8 +21,13 @@ def torch(request: pytest.FixtureRequest) -> Framework:
     return framework(request.param, card="h100-80g")
 
 
+def run(torch: Framework, code: str, folder: Path) -> tuple[str, str]:
+    return torch.run(NO_DEVICE + textwrap.dedent(code), folder)
+
+
 def test_sizes_peak_and_stacks_of_cpu_tensors(torch: Framework, tmp_path: Path) -> None:
-    output, errors = torch.run(
+    output, errors = run(
+        torch,
         """
         import json, torch
         def make_weights():
@@ -36,7 +45,6 @@ def test_sizes_peak_and_stacks_of_cpu_tensors(torch: Framework, tmp_path: Path) 
         print(json.dumps([p.peak.heap, heap["allocator"], p.peak.live_bytes, end, holder["bytes"], names]))
         """,
         tmp_path,
-        **NO_DEVICE,
     )
     heap, allocator, peak_bytes, end_bytes, held_bytes, names = json.loads(output.splitlines()[-1])
     assert (heap, allocator) == ("cpu:0", "torch_cpu")
@@ -48,7 +56,8 @@ def test_sizes_peak_and_stacks_of_cpu_tensors(torch: Framework, tmp_path: Path) 
 
 
 def test_light_records_no_stacks(torch: Framework, tmp_path: Path) -> None:
-    output, _ = torch.run(
+    output, _ = run(
+        torch,
         """
         import torch
         with memstrata.profile("run.memstrata", mode="light", quiet=True) as p:
@@ -56,13 +65,13 @@ def test_light_records_no_stacks(torch: Framework, tmp_path: Path) -> None:
         print([holder["stack"] for holder in p.summary["heaps"][0]["holders"]])
         """,
         tmp_path,
-        **NO_DEVICE,
     )
     assert output.splitlines()[-1] == "[[]]"
 
 
 def test_steps_and_phases_are_spans_of_the_recording(torch: Framework, tmp_path: Path) -> None:
-    output, _ = torch.run(
+    output, _ = run(
+        torch,
         """
         import torch
         with memstrata.profile("run.pickle", quiet=True) as p:
@@ -74,14 +83,14 @@ def test_steps_and_phases_are_spans_of_the_recording(torch: Framework, tmp_path:
         print(run_engine(["convert", "run.pickle", "--to", "csv", "--table", "spans"]).decode())
         """,
         tmp_path,
-        **NO_DEVICE,
     )
     assert output.count("forward,") == 2
     assert "ProfilerStep#0,step" in output and "ProfilerStep#1,step" in output
 
 
 def test_a_program_that_imports_torch_late_is_recorded_from_its_next_step(torch: Framework, tmp_path: Path) -> None:
-    output, _ = torch.run(
+    output, _ = run(
+        torch,
         """
         with memstrata.profile("run.memstrata", quiet=True) as p:
             p.step()
@@ -91,13 +100,13 @@ def test_a_program_that_imports_torch_late_is_recorded_from_its_next_step(torch:
         print(p.peak.live_bytes)
         """,
         tmp_path,
-        **NO_DEVICE,
     )
     assert output.splitlines()[-1] == str(4 << 20)
 
 
 def test_every_form_can_be_saved(torch: Framework, tmp_path: Path) -> None:
-    output, _ = torch.run(
+    output, _ = run(
+        torch,
         """
         import torch
         with memstrata.profile("run.html", quiet=True) as p:
@@ -108,7 +117,6 @@ def test_every_form_can_be_saved(torch: Framework, tmp_path: Path) -> None:
         print(sorted(p._repr_mimebundle_()))
         """,
         tmp_path,
-        **NO_DEVICE,
     )
     assert output.splitlines()[-2:] == ["True", "['text/html', 'text/plain']"]
     assert (tmp_path / "run.html").read_text().startswith("<!doctype html>")
