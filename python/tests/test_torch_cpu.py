@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from frameworks import TORCH, Framework, framework
 
-# Set inside the program, since a dry run sets them too. The second makes PyTorch heed the first before it asks the driver.
+# Set inside the program, since a dry run sets them too. The second makes PyTorch heed the first before it asks the
+# driver.
 NO_DEVICE = """
 import os
 os.environ.update({"CUDA_VISIBLE_DEVICES": "", "PYTORCH_NVML_BASED_CUDA_CHECK": "1"})

@@ -87,8 +87,7 @@ with memstrata.profile("job.memstrata", quiet=True):
             WORLD_SIZE="2",
         )
     output, _ = framework("jax").run(
-        "import json; print(json.dumps([s['file'] for s in memstrata.load('job.memstrata').summary['sources']]))",
-        tmp_path,
+        "import json; print(json.dumps(memstrata.load('job.memstrata').summary['sources']))", tmp_path
     )
     files = [source["file"] for source in last_line(output)]
     assert sum("xplane/rank0" in file for file in files) == 1
