@@ -19,16 +19,19 @@ if TYPE_CHECKING:
     from ._capture import annotate, profile, start, step, stop
     from ._errors import MemstrataError, MemstrataWarning
     from ._recording import Peak, Recording, Summary, load
+    from .dryrun_api import DryRunResult, dryrun
 
     __version__: str
 
 __all__ = [
+    "DryRunResult",
     "MemstrataError",
     "MemstrataWarning",
     "Peak",
     "Recording",
     "Summary",
     "annotate",
+    "dryrun",
     "load",
     "profile",
     "start",
@@ -48,6 +51,8 @@ _HOMES = {
     "Recording": "._recording",
     "Summary": "._recording",
     "load": "._recording",
+    "DryRunResult": ".dryrun_api",
+    "dryrun": ".dryrun_api",
 }
 
 

@@ -166,6 +166,10 @@ class Recorder:
         """Writes the record; only in the process that started it (not in a fork) and only if it used a device."""
         if self.written or os.getpid() != self.process_id or not self.torch.cuda.is_initialized():
             return
+        devices = range(self.torch.cuda.device_count())
+        stats = [self.torch.cuda.memory_stats(device) for device in devices]
+        if not self.ooms and not any(one.get("allocation.all.allocated") for one in stats):
+            return  # a helper process, as those that compile kernels: it looked at the card and took nothing
         self.written = True
         if self.observer is not None:
             self.library.memstrata_dryrun_observe_reads(None)

@@ -36,11 +36,13 @@ void NoteAssumptions(const DryRunAnswer& answer, const ProcessRecord& process, s
                    fmt::format("Memory outside the framework is assumed to be {} ({}). NCCL's buffers and the memory "
                                "inside the vendor's libraries are not in it.",
                                FormatBytes(card.context_bytes), card.source)});
-  const uint64_t convolution_count = CountOf(process.library_calls, "cudnnBackendExecute");
-  if (convolution_count > 0 && answer.request.convolution_workspace_bytes == 0) {
-    notes.push_back({"warning", "convolution_workspace_unknown", convolution_count,
-                     "cuDNN was used. Its workspaces depend on the algorithm that it picks on the card and are counted "
-                     "as 0: the peak is a lower bound. --convolution-workspace sets a size."});
+  const uint64_t cudnn_count = CountOf(process.library_calls, "cudnnBackendExecute");
+  if (cudnn_count > 0 && answer.request.convolution_workspace_bytes == 0) {
+    notes.push_back(
+        {"warning", "cudnn_workspace_unknown", cudnn_count,
+         "cuDNN ran: convolutions, or attention on newer cards. Its workspaces depend on the algorithm that it "
+         "picks on the card and are counted as 0, so the peak is a lower bound. --convolution-workspace sets a "
+         "size."});
   }
   if (!process.reads.empty()) {
     uint64_t count = 0;

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from .card import Card
+from .environments import has_module
 
 MiB = 1 << 20
 
@@ -79,3 +82,11 @@ def test_expandable_segments_reserve_in_pages(card: Card) -> None:
     assert any(segment["is_expandable"] for segment in run.snapshot()["segments"])
     assert run.answer["devices"][0]["peak_reserved_bytes"] % (2 * MiB) == 0
     assert run.live_bytes() == card.run("train.py").live_bytes()
+
+
+def test_compiled_code_runs_its_own_kernels(card: Card) -> None:
+    if not has_module(card.python, "triton") or shutil.which("gcc") is None:
+        pytest.skip("torch.compile needs Triton and a C compiler, which are not here")
+    run = card.run("compiled.py")
+    assert run.status == 0
+    assert any(kernel["name"].startswith("triton_") for kernel in run.answer["kernels"])
