@@ -63,7 +63,8 @@ std::vector<Stretch> StretchesOf(const Store& store, const Heap& heap, const Col
   if (!map.segments_guessed) return Unite(std::move(ranges), 0);
   for (const VisibleBlock& block : layout.visible()) {
     const uint64_t addr = store.allocations.addr[block.row];
-    ranges.push_back({addr, addr + BlockBytesOrRequested(store.allocations, block.row), 0});
+    const uint64_t end = addr + BlockBytesOrRequested(store.allocations, block.row);
+    if (addr != kUnknownBytes && end >= addr) ranges.push_back({addr, end, 0});
   }
   std::vector<Stretch> united = Unite(std::move(ranges), kGuessedGapBytes);
   for (const Stretch& stretch : united)

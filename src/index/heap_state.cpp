@@ -9,11 +9,13 @@ namespace {
 // Without recorded segments, blocks less than this apart count as one range: the granularity of large segments.
 constexpr uint64_t kGuessedGapBytes = 2ULL << 20;
 
-std::vector<uint32_t> LiveRowsByAddress(const Store& store, const Heap& heap, Moment at) {
+// Those for which `wanted(row)` holds.
+template <class Wanted>
+std::vector<uint32_t> RowsByAddress(const Store& store, const Heap& heap, Wanted&& wanted) {
   const AllocationTable& table = store.allocations;
   std::vector<uint32_t> rows;
   for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
-    if (IsLive(table, row, at)) rows.push_back(row);
+    if (wanted(row)) rows.push_back(row);
   }
   std::sort(rows.begin(), rows.end(),
             [&](uint32_t a, uint32_t b) { return std::pair(table.addr[a], a) < std::pair(table.addr[b], b); });
@@ -59,6 +61,7 @@ std::vector<StateSegment> GuessedSegments(const Store& store, const std::vector<
   std::vector<StateSegment> segments;
   for (const uint32_t row : rows) {
     const uint64_t end = table.addr[row] + BlockBytesOrRequested(table, row);
+    if (table.addr[row] == kUnknownBytes || end < table.addr[row]) continue;  // lies in no segment
     if (!segments.empty() && table.addr[row] < segments.back().addr + segments.back().size_bytes + kGuessedGapBytes) {
       StateSegment& last = segments.back();
       last.size_bytes = std::max(last.addr + last.size_bytes, end) - last.addr;
@@ -173,10 +176,18 @@ void OrderForReading(const Store& store, HeapState& state) {
 }  // namespace
 
 HeapState StateAt(const Store& store, const Heap& heap, Moment at) {
-  const std::vector<uint32_t> rows = LiveRowsByAddress(store, heap, at);
+  const std::vector<uint32_t> rows =
+      RowsByAddress(store, heap, [&](uint32_t row) { return IsLive(store.allocations, row, at); });
   HeapState state;
   state.segments_guessed = heap.segments.size() == 0;
-  state.segments = state.segments_guessed ? GuessedSegments(store, rows) : RecordedSegments(store, heap, at);
+  if (!state.segments_guessed) {
+    state.segments = RecordedSegments(store, heap, at);
+  } else if (store.HasXPlaneDetails(heap)) {
+    // XLA's allocators hold their pool for the whole recording: where any block of it lay is theirs.
+    state.segments = GuessedSegments(store, RowsByAddress(store, heap, [](uint32_t) { return true; }));
+  } else {
+    state.segments = GuessedSegments(store, rows);
+  }
   PlaceBlocks(store, at, rows, state);
   state.is_approximate |= state.segments_guessed;
   FindHoles(store, heap, at, state);

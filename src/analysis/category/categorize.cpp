@@ -257,9 +257,22 @@ class Categorizer {
   std::vector<uint32_t> phase_end_;
 };
 
+// An XLA profile has no call stacks; what a block is for is known only where the profile gives its region.
+std::vector<Category> CategoriesByRegion(const Store& store, const Heap& heap) {
+  std::vector<Category> categories(heap.allocations.size(), Category::kUnknown);
+  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
+    if (store.allocations.alloc_seq[row] == kNone) continue;
+    const uint32_t event = store.EventRow(heap, store.allocations.alloc_seq[row]);
+    if (store.String(store.xplane.events.region[event]) == "temp")
+      categories[row - heap.allocations.begin] = Category::kTemporary;
+  }
+  return categories;
+}
+
 }  // namespace
 
 std::vector<Category> Categorize(const Store& store, const Heap& heap, const Timeline& timeline) {
+  if (store.HasXPlaneDetails(heap)) return CategoriesByRegion(store, heap);
   return Categorizer(store, heap, timeline).Run();
 }
 

@@ -14,7 +14,7 @@ namespace memstrata {
 struct PlannedBuffer {
   uint32_t buffer = kNone;  // → Program::buffers; kNone: an allocation of which no value is known
   uint64_t size_bytes = 0;
-  uint64_t padding_bytes = 0;
+  uint64_t padding_bytes = 0;  // of the buffer; not known of a whole allocation
   std::string_view role;  // parameter, output, constant, temporary, unknown
   /// The whole allocation, with so many values of which `buffer` is the largest: the source does not say which of them
   /// are live together. 0: the buffer alone.
@@ -37,7 +37,7 @@ struct ProgramSummary {
   /// Highest Σ of what is live there; the rest of total_bytes is fragmentation of the plan. None without a heap trace.
   std::optional<uint64_t> peak_bytes;
   std::vector<PlannedBuffer> at_peak;  // largest first
-  uint64_t padding_bytes = 0;          // of the buffers at the peak
+  uint64_t padding_bytes = 0;          // of the buffers at the peak; known where temporaries_at_peak_bytes is
   /// Nothing where the source does not say when values are live.
   std::optional<uint64_t> temporaries_at_peak_bytes;
   std::optional<uint64_t> temporary_count_at_peak;

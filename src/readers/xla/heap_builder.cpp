@@ -1,6 +1,7 @@
 #include "readers/xla/heap_builder.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/parallel.h"
 #include "model/ingest/allocation_tracker.h"
@@ -33,16 +34,33 @@ Partition PartitionByMemoryId(const DecodedEvents& events, std::span<const uint3
   return partition;
 }
 
-// Appends column values in `order` and frees the source column.
-template <class T>
-void Gather(Column<T>& into, Column<T>& from, std::span<const uint32_t> order) {
-  into.ReserveMore(order.size());
-  T* at = into.data() + into.size();
-  const T* const values = from.data();
-  for (const uint32_t row : order) *at++ = values[row];
-  into.SetFilled(into.size() + order.size());
-  from = {};
-}
+// Brings columns into an order. The memory of a column that was gathered takes the next one of its type: pages that
+// are touched for the first time cost more than the copying does.
+class Gatherer {
+ public:
+  explicit Gatherer(std::span<const uint32_t> order) : order_(order) {}
+
+  /// Appends the values of `from` to `into` and leaves `from` empty.
+  template <class T>
+  void Move(Column<T>& into, Column<T>& from) {
+    Column<T>& spare = std::get<Column<T>>(spares_);
+    Column<T>& target = into.empty() ? spare : into;
+    target.ReserveMore(order_.size());
+    T* at = target.data() + target.size();
+    const T* const values = from.data();
+    for (const uint32_t row : order_) *at++ = values[row];
+    target.SetFilled(target.size() + order_.size());
+    if (into.empty()) into = std::move(spare);
+    spare = std::move(from);
+    spare.Truncate(0);
+  }
+
+ private:
+  std::span<const uint32_t> order_;
+  std::tuple<Column<int64_t>, Column<uint64_t>, Column<uint32_t>, Column<double>, Column<StringId>, Column<uint16_t>,
+             Column<uint8_t>>
+      spares_;
+};
 
 // Rows that other sources put into the events table have no details.
 void AlignDetails(XPlaneEventTable& details, size_t rows) {
@@ -64,29 +82,30 @@ void AlignDetails(XPlaneEventTable& details, size_t rows) {
 }
 
 void GatherDetails(XPlaneEventTable& into, XPlaneEventTable& from, std::span<const uint32_t> order) {
+  Gatherer gatherer(order);
   into.file_order.Append(order);
-  Gather(into.time_ps, from.time_ps, order);
-  Gather(into.line, from.line, order);
-  Gather(into.stack_bytes, from.stack_bytes, order);
-  Gather(into.heap_bytes, from.heap_bytes, order);
-  Gather(into.free_bytes, from.free_bytes, order);
-  Gather(into.peak_bytes, from.peak_bytes, order);
-  Gather(into.requested_bytes, from.requested_bytes, order);
-  Gather(into.fragmentation, from.fragmentation, order);
-  Gather(into.op, from.op, order);
-  Gather(into.region, from.region, order);
-  Gather(into.data_type, from.data_type, order);
-  Gather(into.shape, from.shape, order);
+  gatherer.Move(into.time_ps, from.time_ps);
+  gatherer.Move(into.line, from.line);
+  gatherer.Move(into.stack_bytes, from.stack_bytes);
+  gatherer.Move(into.heap_bytes, from.heap_bytes);
+  gatherer.Move(into.free_bytes, from.free_bytes);
+  gatherer.Move(into.peak_bytes, from.peak_bytes);
+  gatherer.Move(into.requested_bytes, from.requested_bytes);
+  gatherer.Move(into.fragmentation, from.fragmentation);
+  gatherer.Move(into.op, from.op);
+  gatherer.Move(into.region, from.region);
+  gatherer.Move(into.data_type, from.data_type);
+  gatherer.Move(into.shape, from.shape);
   if (!from.xprof_step.empty()) {
     // Sources before this one have the same steps in both numberings.
     for (size_t row = into.xprof_step.size(); row < into.step.size(); ++row) into.xprof_step.PushBack(into.step[row]);
-    Gather(into.xprof_step, from.xprof_step, order);
+    gatherer.Move(into.xprof_step, from.xprof_step);
   } else if (!into.xprof_step.empty()) {
     for (const uint32_t row : order) into.xprof_step.PushBack(from.step[row]);
   }
-  Gather(into.step, from.step, order);
-  Gather(into.blind, from.blind, order);
-  Gather(into.nan, from.nan, order);
+  gatherer.Move(into.step, from.step);
+  gatherer.Move(into.blind, from.blind);
+  gatherer.Move(into.nan, from.nan);
 }
 
 void GatherEvents(EventTable& into, DecodedEvents& events, std::span<const uint32_t> order, int64_t unix_begin_ns,
@@ -99,8 +118,9 @@ void GatherEvents(EventTable& into, DecodedEvents& events, std::span<const uint3
     into.time_ns.PushBack(unix_begin_ns + floor_ns);
   }
   events.is_allocation = {};
-  Gather(into.addr, events.addr, order);
-  Gather(into.size_bytes, events.size_bytes, order);
+  Gatherer gatherer(order);
+  gatherer.Move(into.addr, events.addr);
+  gatherer.Move(into.size_bytes, events.size_bytes);
   into.stream.Resize(into.kind.size(), stream);
   into.stack.Resize(into.kind.size(), StackId{0});
 }

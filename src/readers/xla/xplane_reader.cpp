@@ -238,18 +238,34 @@ class XPlaneReading {
     return count;
   }
 
+  // "host_tracer_level 1 and "; empty when the file does not say.
+  std::string RecordedLevel() const {
+    for (const Plane& plane : space_.planes) {
+      for (const Stat& stat : plane.stats) {
+        if (plane.stat_names.Name(stat.name_id) != "profile_options" || stat.kind != Stat::kBytes) continue;
+        FieldWalk options(stat.text);  // a ProfileOptions message; field 2 is host_tracer_level
+        uint64_t level = 0;
+        while (options.Next()) {
+          if (options.field() == 2 && options.type() == WireType::varint) level = options.number();
+        }
+        return fmt::format("host_tracer_level {} and ", level);
+      }
+    }
+    return "";
+  }
+
   void ExplainEmpty() {
     const uint64_t others = counts_.other_events;
     std::string why;
     if (!source_.has_host_plane) {
       why = "This trace has no memory events: it has no host plane (/host:CPU), where allocators report.";
     } else if (others == 0) {
-      why = "This trace has no memory events: its host plane holds no events at all, so the host tracer was off.";
+      why = "This trace has no memory events: it was recorded with no host events at all, so the host tracer was off.";
     } else {
       why = fmt::format(
-          "This trace has no memory events: it was recorded with {} other host events, but no allocator reported to "
+          "This trace has no memory events: it was recorded with {}{} other host events, but no allocator reported to "
           "it.",
-          FormatCount(others));
+          RecordedLevel(), FormatCount(others));
     }
     if (space_.truncated)
       why += " The file is cut off, and the names of its events, which come last, may be in the lost part.";

@@ -140,6 +140,11 @@ TEST(XPlaneReaderTest, SaysWhyThereIsNoMemory) {
   EXPECT_TRUE(store->heaps.empty());
   ASSERT_EQ(store->missing.size(), 1u);
   EXPECT_NE(store->missing[0].why.find("2 other host events"), std::string::npos);
+  PlaneBuilder environment("Task Environment");
+  environment.PlaneStat(Bytes("profile_options", "\x08\x01\x10\x01"));  // host_tracer_level 1
+  const Result<Store> with_options = Read(SpaceBytes({plane.Bytes(), environment.Bytes()}));
+  ASSERT_TRUE(with_options);
+  EXPECT_NE(with_options->missing[0].why.find("host_tracer_level 1 and 2 other host events"), std::string::npos);
   const Result<Store> device_only = Read(SpaceBytes({PlaneBuilder("/device:TPU:0").Bytes()}));
   ASSERT_TRUE(device_only);
   EXPECT_NE(device_only->missing[0].why.find("no host plane"), std::string::npos);

@@ -11,7 +11,7 @@ void WriteBuffer(JsonWriter& json, const Store& store, const Program& program, c
   const ProgramBuffer& buffer = has_buffer ? program.buffers[planned.buffer] : kNoBuffer;
   json.StartObject();
   json.Field("bytes", planned.size_bytes);
-  json.Field("padding_bytes", planned.padding_bytes);
+  json.Field("padding_bytes", planned.value_count == 0 ? std::optional(planned.padding_bytes) : std::nullopt);
   json.Field("role", planned.role);
   json.Field("value_count", planned.value_count);
   json.Field("shape", has_buffer ? std::optional(store.String(buffer.shape)) : std::nullopt);
@@ -24,7 +24,8 @@ void WriteBuffer(JsonWriter& json, const Store& store, const Program& program, c
     const std::string_view op = store.String(instruction.op_name);
     const std::string_view file = store.String(has_frame ? instruction.frames.front().file : instruction.source_file);
     json.Field("instruction", store.String(instruction.name));
-    json.Field("opcode", store.String(instruction.opcode));
+    const std::string_view opcode = store.String(instruction.opcode);
+    json.Field("opcode", opcode.empty() ? std::nullopt : std::optional(opcode));
     json.Field("op", op.empty() ? std::nullopt : std::optional(op));
     json.Field("file", file.empty() ? std::nullopt : std::optional(file));
     json.Field("line", file.empty()
@@ -49,7 +50,7 @@ void WriteProgram(JsonWriter& json, const Store& store, const Program& program, 
   json.Field("total_bytes", summary.total_bytes);
   json.Field("approximate", summary.is_approximate);
   json.Field("peak_bytes", summary.peak_bytes);
-  json.Field("padding_bytes", summary.padding_bytes);
+  json.Field("padding_bytes", summary.temporaries_at_peak_bytes ? std::optional(summary.padding_bytes) : std::nullopt);
   json.Field("temporaries_at_peak_bytes", summary.temporaries_at_peak_bytes);
   json.Field("temporary_count_at_peak", summary.temporary_count_at_peak);
   json.Field("donation_bytes", summary.donation_bytes);

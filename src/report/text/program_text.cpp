@@ -121,9 +121,10 @@ class ProgramsWriter {
     }
     if (summary.donation_count > 0) {
       Sentence(
-          fmt::format("Donating arguments (donate_argnums) would save {}: {} outputs have exactly the size of an "
-                      "argument that is not donated.",
-                      FormatBytes(summary.donation_bytes), FormatCount(summary.donation_count)));
+          fmt::format("Donating arguments (donate_argnums) would save {}: {} {} exactly the size of an argument that "
+                      "is not donated.",
+                      FormatBytes(summary.donation_bytes), FormatCount(summary.donation_count, "output"),
+                      summary.donation_count == 1 ? "has" : "have"));
     }
   }
 

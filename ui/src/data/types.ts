@@ -99,6 +99,8 @@ export interface SummaryHolder {
   share: number;
   category: string;
   stack: StackFrame[];
+  /** Of a row that is no allocation of the profile: the stack, what was there before. */
+  name?: string;
   op?: string | null;
   requested_bytes?: number | null;
   region_type?: string | null;

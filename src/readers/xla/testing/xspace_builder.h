@@ -14,7 +14,7 @@ namespace memstrata::xla::testing {
 
 /// A statistic of an event: its name and how it is stored.
 struct StatValue {
-  enum Kind { kSigned, kUnsigned, kDouble, kText, kReference };
+  enum Kind { kSigned, kUnsigned, kDouble, kText, kReference, kBytes };
   std::string name;
   Kind kind = kSigned;
   int64_t number = 0;
@@ -32,6 +32,10 @@ inline StatValue Text(std::string name, std::string text) {
 }
 inline StatValue Reference(std::string name, std::string text) {
   return {std::move(name), StatValue::kReference, 0, 0, std::move(text)};
+}
+
+inline StatValue Bytes(std::string name, std::string bytes) {
+  return {std::move(name), StatValue::kBytes, 0, 0, std::move(bytes)};
 }
 
 class PlaneBuilder {
@@ -108,6 +112,9 @@ class PlaneBuilder {
         break;
       case StatValue::kReference:
         writer.add_uint64(7, static_cast<uint64_t>(IdOf(stat_ids_, stat.text)));
+        break;
+      case StatValue::kBytes:
+        writer.add_bytes(6, stat.text);
         break;
     }
     return bytes;

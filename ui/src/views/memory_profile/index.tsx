@@ -100,12 +100,17 @@ function Headline({ summary }: { summary: SummaryHeap }) {
   );
 }
 
+/** What holds a row of the table of the peak. */
+function rowName(row: SummaryHolder): string {
+  return row.op ?? row.name ?? (row.category === "other" ? "everything else" : "no operation recorded");
+}
+
 const peakColumns: Column<SummaryHolder>[] = [
   {
     id: "op",
     title: "operation",
-    value: (row) => row.op ?? row.category,
-    cell: (row) => <strong>{row.op ?? (row.category === "stack" ? "stack" : "unnamed")}</strong>,
+    value: (row) => rowName(row),
+    cell: (row) => <strong>{rowName(row)}</strong>,
     tip: (row) => row.op ?? "No name was recorded for this allocation.",
   },
   {
@@ -147,7 +152,7 @@ function PeakTable({ summary }: { summary: SummaryHeap }) {
   const [filter, setFilter] = useState("");
   const used = summary.peak.used?.bytes ?? summary.peak.live.bytes;
   const wanted = filter.trim().toLowerCase();
-  const rows = summary.holders.filter((row) => `${row.op ?? ""} ${row.category}`.toLowerCase().includes(wanted));
+  const rows = summary.holders.filter((row) => rowName(row).toLowerCase().includes(wanted));
   return (
     <section class="ms-profile__table">
       <div class="ms-profile__tools">

@@ -222,8 +222,9 @@ export const stateView: View = {
   title: "State",
   group: "run",
   icon: "M1.500 2.500h13v4.500h-13ZM1.500 9.500h8v4h-8ZM6 2.500v4.500M11 9.500h3.500v4H11Z",
+  // An XLA profile has no segments; where its blocks lay during the recording stands in for them.
   unmet: (app) =>
-    needPart(app, "segments", {
+    needPart(app, app.heap.value.has.includes("stack_reservation") ? "addresses" : "segments", {
       why: "This file does not say which segments were reserved.",
       how: "A PyTorch memory snapshot does: record with torch.cuda.memory._record_memory_history and dump it.",
     }),
