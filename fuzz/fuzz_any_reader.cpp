@@ -3,10 +3,12 @@
 
 #include <cstdlib>
 
+#include "query/oom.h"
 #include "query/summary.h"
 #include "query/table.h"
 #include "readers/reader.h"
 #include "report/csv/table_csv.h"
+#include "report/json/oom_json.h"
 #include "report/json/summary_json.h"
 #include "report/text/summary_text.h"
 #include "report/xprof/memory_profile_json.h"
@@ -51,6 +53,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   memstrata::StringSink sink;
   (void)memstrata::WriteSummaryJson(*answer, sink);
   (void)memstrata::WriteSummaryText(*answer, {.full_stacks = true}, sink);
+  const memstrata::Result<memstrata::OomAnswer> failures = memstrata::ExplainOutOfMemory(*store, "");
+  Require(failures.has_value());
+  (void)memstrata::WriteOomJson(*failures, sink);
   for (uint32_t source = 0; source < store->sources.size(); ++source) {
     (void)memstrata::WriteXProfMemoryProfile(*store, source, true, sink);
     (void)memstrata::WriteXProfMemoryProfile(*store, source, false, sink);

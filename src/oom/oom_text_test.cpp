@@ -126,6 +126,11 @@ constexpr Case kXla[] = {
      "jax", "xla_rematerialization", OomVerdict::kNotExhaustion, std::nullopt, 2 * kGiB},
     {"The byte size of input/output arguments (4294967296) exceeds the base limit (3221225472). This", "jax",
      "xla_arguments", OomVerdict::kFull, std::nullopt, kGiB},
+    {"BufferAssignment OOM Debugging. BufferAssignment stats: parameter allocation: 2.00GiB preallocated temp "
+     "allocation: "
+     "3.00GiB total allocation: 5.50GiB total fragmentation: 1.0KiB (0.00%) Peak buffers: Buffer 1: Size: 1.00GiB "
+     "Operator: op_name=\"jit(f)/dot\" XLA Label: dot Shape: f32[16384,16384]",
+     "jax", "xla_buffers", OomVerdict::kNotExhaustion, std::nullopt, std::nullopt},
     {"failed to allocate 8.00GiB (8589934592 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory failed to "
      "allocate 7.20GiB (7730940928 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
      "jax", "xla_driver", OomVerdict::kNotExhaustion, 8 * kGiB, std::nullopt},
@@ -194,6 +199,8 @@ constexpr Case kEngines[] = {
      OomVerdict::kFull, 9000 * kMiB, 1000 * kMiB},
     {"CUDA0 model buffer size = 4000.00 MiB CUDA0 KV buffer size = 1024.00 MiB offloaded 33/33 layers to GPU",
      "llama_cpp", "llama_log", OomVerdict::kNotExhaustion, std::nullopt, std::nullopt},
+    {"7168 MB VRAM available, loading up to 19 GPU layers", "llama_cpp", "ollama_layers", OomVerdict::kNotExhaustion,
+     std::nullopt, std::nullopt},
     {"layers.requested=-1 layers.model=33 layers.offload=20 memory.available=\"[7.2 GiB]\" memory.required.full=\"9.2 "
      "GiB\" memory.required.kv=\"1.0 GiB\"",
      "llama_cpp", "ollama_offload", OomVerdict::kFull, 9878424781, 2 * kGiB},

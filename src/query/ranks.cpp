@@ -15,10 +15,8 @@ constexpr size_t kMostDifferences = 5;
 
 std::string NameOf(const RankFigures& rank) { return rank.rank ? fmt::format("rank {}", *rank.rank) : rank.file; }
 
-std::string Capital(std::string text) {
-  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  return text;
-}
+// At the beginning of a sentence.
+std::string FirstNameOf(const RankFigures& rank) { return rank.rank ? fmt::format("Rank {}", *rank.rank) : rank.file; }
 
 std::string ExplanationText(const Explanation& explanation) {
   std::string groups;
@@ -51,21 +49,21 @@ void Describe(RanksAnswer& answer) {
   const bool alike = comparison.spread_bytes * 50 <= worst.peak_live_bytes;
   if (answer.ranks.size() == 1) {
     answer.sentences.push_back(
-        fmt::format("{} alone: a live peak of {}.", Capital(NameOf(worst)), FormatBytes(worst.peak_live_bytes)));
+        fmt::format("{} alone: a live peak of {}.", FirstNameOf(worst), FormatBytes(worst.peak_live_bytes)));
   } else if (alike) {
     answer.sentences.push_back(fmt::format("All {} recordings are alike: their live peaks differ by {} of {}.",
                                            answer.ranks.size(), FormatBytes(comparison.spread_bytes),
                                            FormatBytes(worst.peak_live_bytes)));
   } else {
-    answer.sentences.push_back(fmt::format("{} is worst: a live peak of {}, {} more than {} in the middle.",
-                                           Capital(NameOf(worst)), FormatBytes(worst.peak_live_bytes),
-                                           FormatBytes(worst.peak_live_bytes - median.peak_live_bytes),
-                                           NameOf(median)));
+    answer.sentences.push_back(fmt::format("{} is worst: a live peak of {}, {} more than {}{}.", FirstNameOf(worst),
+                                           FormatBytes(worst.peak_live_bytes),
+                                           FormatBytes(worst.peak_live_bytes - median.peak_live_bytes), NameOf(median),
+                                           answer.ranks.size() > 2 ? " in the middle" : ""));
   }
   for (const RankFigures& rank : answer.ranks) {
     if (rank.failure_count > 0)
       answer.sentences.push_back(
-          fmt::format("{} ran out of memory {}.", Capital(NameOf(rank)), FormatCount(rank.failure_count, "time")));
+          fmt::format("{} ran out of memory {}.", FirstNameOf(rank), FormatCount(rank.failure_count, "time")));
   }
   if (comparison.explanation) answer.sentences.push_back(ExplanationText(*comparison.explanation));
   if (comparison.missing_count > 0) answer.sentences.push_back(MissingText(comparison));
@@ -85,7 +83,11 @@ Result<std::vector<Regression>> Differences(const RanksAnswer& answer,
   std::vector<HeapAnalysis> analyses;
   analyses.push_back(AnalyseHeap(before, *old_heap));
   analyses.push_back(AnalyseHeap(after, *new_heap));
-  std::vector<Regression> sentences = DescribeDiff(analyses, DiffPeaks(analyses), kMostDifferences);
+  std::vector<Regression> sentences = DescribeDiff(analyses, DiffPeaks(analyses), kMostDifferences,
+                                                   {.only_last = "is on the worst alone",
+                                                    .only_first = "is not on the worst",
+                                                    .more = "is larger on the worst",
+                                                    .less = "is smaller on the worst"});
   sentences.erase(sentences.begin());  // that the peak is higher was said
   return sentences;
 }
@@ -124,10 +126,12 @@ Result<RanksAnswer> CompareRankFiles(std::span<const std::string> files, const R
     }
     if (!store) return tl::unexpected(store.error());
     answer.ranks.push_back(MeasureRank(*store, file));
-    RankFigures& rank = answer.ranks.back();
-    if (!options.layout.empty() && rank.rank) rank.coordinates = CoordinatesIn(options.layout, *rank.rank);
   }
   if (answer.ranks.empty()) return Fail(ErrorCode::kInvalidArgument, "There is no recording among these files.");
+  NumberRanks(answer.ranks);
+  for (RankFigures& rank : answer.ranks) {
+    if (!options.layout.empty() && rank.rank) rank.coordinates = CoordinatesIn(options.layout, *rank.rank);
+  }
   std::stable_sort(answer.ranks.begin(), answer.ranks.end(), [](const RankFigures& a, const RankFigures& b) {
     return std::tuple(!a.rank, a.rank.value_or(0), a.file) < std::tuple(!b.rank, b.rank.value_or(0), b.file);
   });

@@ -167,6 +167,7 @@ void CachingAllocator::MergeFree(BlockId id) {
 }
 
 BlockId CachingAllocator::Allocate(uint64_t requested_bytes, uint32_t stream, uint32_t pool) {
+  if (requested_bytes >= kRequestCeilingBytes) return kNoBlock;
   const uint64_t size_bytes =
       std::max(settings_.rounding.BlockBytes(requested_bytes), BlockRounding::kSmallestBlockBytes);
   const BlockId id = FindOrGrow(PoolIndex(pool, size_bytes <= kSmallRequestBytes), stream, size_bytes);

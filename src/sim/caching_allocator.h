@@ -27,6 +27,7 @@ inline constexpr uint64_t kSmallSegmentBytes = uint64_t{2} << 20;  // and the pa
 inline constexpr uint64_t kMediumRequestBytes = uint64_t{10} << 20;
 inline constexpr uint64_t kMediumSegmentBytes = uint64_t{20} << 20;
 inline constexpr uint64_t kLargeStepBytes = uint64_t{2} << 20;
+inline constexpr uint64_t kRequestCeilingBytes = uint64_t{1} << 60;  // from here on a request fails at once
 
 struct AllocatorSettings {
   BlockRounding rounding;

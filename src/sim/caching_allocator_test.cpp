@@ -127,6 +127,17 @@ TEST(CachingAllocator, ExpandableSegmentsGrowByPagesAndGiveThemBack) {
   EXPECT_EQ(allocator.allocated_bytes(), 0U);
 }
 
+TEST(CachingAllocator, RefusesRequestsThatNoDeviceHas) {
+  for (const bool expandable : {false, true}) {
+    AllocatorSettings settings;
+    settings.expandable_segments = expandable;
+    CachingAllocator allocator(std::nullopt, settings);
+    EXPECT_EQ(allocator.Allocate(~uint64_t{0}), kNoBlock);
+    EXPECT_EQ(allocator.Allocate(kRequestCeilingBytes), kNoBlock);
+    EXPECT_EQ(allocator.reserved_bytes(), 0U);
+  }
+}
+
 TEST(CachingAllocator, CollectsGarbageAboveItsThreshold) {
   AllocatorSettings settings;
   settings.garbage_collection_threshold = 0.5;

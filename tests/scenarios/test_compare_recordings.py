@@ -92,7 +92,7 @@ def test_the_stage_explains_the_difference(program: Program, tmp_path: Path) -> 
     ]
     assert value["missing_ranks"] == []
     (difference,) = value["differences"]
-    assert difference["text"].startswith("build_embedding (workspace/program.py) is new at the peak")
+    assert difference["text"].startswith("build_embedding (workspace/program.py) is on the worst alone")
     assert difference["bytes"] == 150 * MIB
 
 

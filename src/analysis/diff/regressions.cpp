@@ -43,8 +43,8 @@ std::string When(const std::vector<uint64_t>& bytes) {
 
 }  // namespace
 
-std::vector<Regression> DescribeDiff(std::span<const HeapAnalysis> recordings, const HeapDiff& diff,
-                                     size_t most_count) {
+std::vector<Regression> DescribeDiff(std::span<const HeapAnalysis> recordings, const HeapDiff& diff, size_t most_count,
+                                     const DiffWords& words) {
   const int64_t delta_bytes = diff.DeltaBytes();
   std::vector<Regression> sentences;
   if (delta_bytes == 0) {
@@ -61,10 +61,10 @@ std::vector<Regression> DescribeDiff(std::span<const HeapAnalysis> recordings, c
     if (sentences.size() > most_count || std::abs(row.DeltaBytes()) < least_bytes) break;
     const std::string name = NameOf(*recordings[row.recording].store, row.stack);
     const std::string_view category = kCategoryNames[static_cast<size_t>(row.category)];
-    const std::string what = row.BeforeBytes() == 0 ? fmt::format("{} is new at the peak", name)
+    const std::string what = row.BeforeBytes() == 0 ? fmt::format("{} {}", name, words.only_last)
                              : row.AfterBytes() == 0
-                                 ? fmt::format("{} is gone from the peak", name)
-                                 : fmt::format("{} {}", name, row.DeltaBytes() > 0 ? "grows" : "falls");
+                                 ? fmt::format("{} {}", name, words.only_first)
+                                 : fmt::format("{} {}", name, row.DeltaBytes() > 0 ? words.more : words.less);
     sentences.push_back(
         {fmt::format("{}: {} {} ({}, {} to {}){}.", what, row.DeltaBytes() > 0 ? "+" : "-", Amount(row.DeltaBytes()),
                      category, FormatBytes(row.BeforeBytes()), FormatBytes(row.AfterBytes()), When(row.bytes)),

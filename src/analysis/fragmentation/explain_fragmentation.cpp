@@ -48,7 +48,9 @@ std::optional<FragmentationAnswer> ExplainFragmentation(const HeapAnalysis& anal
   answer.peak_reserved_bytes = peak.bytes;
   answer.at_peak =
       FindFragmentation(store, heap, Moment{peak.moment.seq()}, RequestBehind(store, heap, peak.moment.seq()));
-  if (IsMuch(answer.at_peak)) answer.replayed = ReplayRemedies(store, heap, std::nullopt);
+  const auto least_bytes = static_cast<uint64_t>(kWorthIt * static_cast<double>(peak.bytes));
+  if (IsMuch(answer.at_peak))
+    answer.replayed = ReplayRemedies(store, heap, std::nullopt, std::max<uint64_t>(least_bytes, 1));
   return answer;
 }
 

@@ -58,7 +58,7 @@ Fragmentation FindFragmentation(const Store& store, const Heap& heap, Moment at,
       if (hole.size_bytes < needed_bytes) found.hard_bytes += hole.size_bytes - recoverable_bytes;
     }
     // A rest that no split would leave is not a hole that somebody pins.
-    if (segment.used_bytes == 0 || segment.size_bytes - segment.used_bytes <= sim::kSmallRequestBytes) continue;
+    if (segment.used_bytes == 0 || segment.size_bytes < segment.used_bytes + sim::kSmallRequestBytes + 1) continue;
     found.pinned.push_back(Describe(store, state, segment));
     found.pinned_bytes += segment.size_bytes;
     found.pinning_bytes += segment.used_bytes;

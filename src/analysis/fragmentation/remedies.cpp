@@ -29,22 +29,26 @@ bool IsSame(const sim::AllocatorSettings& a, const sim::AllocatorSettings& b) {
 }  // namespace
 
 std::optional<ReplayedRemedies> ReplayRemedies(const Store& store, const Heap& heap,
-                                               std::optional<uint64_t> limit_bytes) {
+                                               std::optional<uint64_t> limit_bytes, uint64_t least_saving_bytes) {
   if (!sim::CanReplay(heap)) return std::nullopt;
   const sim::AllocatorSettings recorded = sim::RecordedSettings(store, heap);
-  ReplayedRemedies result;
-  result.recorded = sim::ReplayWith(store, heap, {recorded, limit_bytes});
   const uint64_t recorded_peak_bytes = FindPeak(BuildCurve(store, heap, Measure::kReserved)).bytes;
-  const bool fails_alike = std::none_of(result.recorded.failures.begin(), result.recorded.failures.end(),
-                                        [](const sim::FailureOutcome& failure) { return failure.fits; });
-  result.is_faithful = result.recorded.peak_reserved_bytes == recorded_peak_bytes && fails_alike &&
-                       result.recorded.first_new_failure_seq == kNone;
+  ReplayedRemedies result;
   for (const Setting& setting : kSettings) {
     sim::AllocatorSettings changed = recorded;
     setting.apply(changed);
     if (IsSame(changed, recorded)) continue;
     result.remedies.push_back({std::string(setting.text), sim::ReplayWith(store, heap, {changed, limit_bytes})});
+    const bool is_first = result.remedies.size() == 1;
+    if (is_first && result.remedies[0].outcome.peak_reserved_bytes + least_saving_bytes > recorded_peak_bytes &&
+        least_saving_bytes > 0)
+      return result;
   }
+  result.recorded = sim::ReplayWith(store, heap, {recorded, limit_bytes});
+  const bool fails_alike = std::none_of(result.recorded.failures.begin(), result.recorded.failures.end(),
+                                        [](const sim::FailureOutcome& failure) { return failure.fits; });
+  result.is_faithful = result.recorded.peak_reserved_bytes == recorded_peak_bytes && fails_alike &&
+                       result.recorded.first_new_failure_seq == kNone;
   return result;
 }
 

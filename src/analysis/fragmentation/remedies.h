@@ -21,9 +21,10 @@ struct ReplayedRemedies {
   std::vector<ReplayedRemedy> remedies;
 };
 
-/// Nothing when the heap cannot be replayed. `limit_bytes`: what the device gives, nothing = without end.
-/// cost: a replay, O(events log blocks), for each setting
+/// Nothing when the heap cannot be replayed. `limit_bytes`: what the device gives, nothing = without end. When the
+/// first setting lowers the reserved peak by less than `least_saving_bytes`, the others are not tried and nothing is
+/// checked. cost: a replay, O(events log blocks), for each setting
 std::optional<ReplayedRemedies> ReplayRemedies(const Store& store, const Heap& heap,
-                                               std::optional<uint64_t> limit_bytes);
+                                               std::optional<uint64_t> limit_bytes, uint64_t least_saving_bytes = 0);
 
 }  // namespace memstrata

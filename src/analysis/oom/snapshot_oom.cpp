@@ -21,8 +21,14 @@ uint64_t MinusOr0(uint64_t a, uint64_t b) { return a - std::min(a, b); }
 
 class FailureExplainer {
  public:
-  FailureExplainer(const HeapAnalysis& analysis, const std::optional<ReplayedRemedies>& replayed, uint32_t seq)
-      : analysis_(analysis), store_(*analysis.store), heap_(*analysis.heap), replayed_(replayed), seq_(seq) {}
+  FailureExplainer(const HeapAnalysis& analysis, const std::optional<ReplayedRemedies>& replayed, uint32_t seq,
+                   bool is_last)
+      : analysis_(analysis),
+        store_(*analysis.store),
+        heap_(*analysis.heap),
+        replayed_(replayed),
+        seq_(seq),
+        is_last_(is_last) {}
 
   SnapshotOom Explain() {
     TakeFigures();
@@ -31,7 +37,7 @@ class FailureExplainer {
     std::stable_sort(failure_.report.remedies.begin(), failure_.report.remedies.end(),
                      [](const OomRemedy& a, const OomRemedy& b) { return a.bytes < b.bytes; });
     AddReplays();
-    AddOrder();
+    if (is_last_) AddOrder();
     return std::move(failure_);
   }
 
@@ -101,6 +107,7 @@ class FailureExplainer {
 
   void AddSmallestChanges() {
     OomReport& report = failure_.report;
+    if (report.verdict == OomVerdict::kTooLarge) return;
     if (report.short_by_bytes) {
       report.remedies.push_back({fmt::format("{} more free on the device: a smaller neighbour, or segments given back.",
                                              FormatBytes(*report.short_by_bytes)),
@@ -113,7 +120,8 @@ class FailureExplainer {
                                  block_bytes_ - possible_bytes, RemedyBasis::kComputed, true});
     }
     const HeapState state = StateAt(store_, heap_, Moment::AfterEvent(seq_));
-    if (const auto clearing = CheapestClearing(store_, state, stream_, block_bytes_)) {
+    const auto clearing = CheapestClearing(store_, state, stream_, block_bytes_);
+    if (clearing && clearing->live_bytes < block_bytes_) {
       report.remedies.push_back(
           {fmt::format("{} ({}) less in one segment: it then has a hole for the request.",
                        FormatCount(clearing->block_count, "live block"), FormatBytes(clearing->live_bytes)),
@@ -143,7 +151,7 @@ class FailureExplainer {
   }
 
   void AddReplays() {
-    if (!replayed_) return;
+    if (!replayed_ || failure_.report.verdict == OomVerdict::kTooLarge) return;
     const RemedyBasis basis = replayed_->is_faithful ? RemedyBasis::kComputed : RemedyBasis::kAssumed;
     for (const ReplayedRemedy& remedy : replayed_->remedies) {
       const sim::FailureOutcome* outcome = OutcomeOf(remedy.outcome);
@@ -183,6 +191,7 @@ class FailureExplainer {
   const Heap& heap_;
   const std::optional<ReplayedRemedies>& replayed_;
   uint32_t seq_;
+  bool is_last_;  // a replay of another order costs as much as all before it: only for the last failure
   uint32_t stream_ = 0;
   uint64_t block_bytes_ = 0;  // of the request
   Fragmentation fragmentation_;
@@ -206,7 +215,8 @@ std::vector<SnapshotOom> ExplainFailures(const Store& store, const Heap& heap, s
   const std::optional<ReplayedRemedies> replayed =
       ReplayRemedies(store, heap, sim::CanReplay(heap) ? sim::RecordedLimit(store, heap) : std::nullopt);
   std::vector<SnapshotOom> explained;
-  for (const uint32_t seq : failures) explained.push_back(FailureExplainer(analysis, replayed, seq).Explain());
+  for (const uint32_t seq : failures)
+    explained.push_back(FailureExplainer(analysis, replayed, seq, seq == failures.back()).Explain());
   return explained;
 }
 

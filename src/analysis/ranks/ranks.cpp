@@ -37,6 +37,20 @@ std::optional<uint64_t> NumberBehind(std::string_view name, std::string_view wor
   return std::nullopt;
 }
 
+// The last number of a name, and the name without it.
+struct NumberedName {
+  std::optional<uint64_t> number;
+  std::string rest;
+};
+
+NumberedName SplitNumber(std::string_view file) {
+  size_t end = file.size();
+  while (end > 0 && !IsDigit(file[end - 1]) && file[end - 1] != '/') --end;
+  size_t begin = end;
+  while (begin > 0 && IsDigit(file[begin - 1])) --begin;
+  return {NumberAt(file.substr(0, end), begin), std::string(file.substr(0, begin)) + std::string(file.substr(end))};
+}
+
 using Groups = std::map<uint64_t, std::vector<double>>;
 
 double MeanOf(const std::vector<double>& values) {
@@ -147,11 +161,21 @@ std::optional<uint64_t> RankOf(std::string_view file) {
   for (const std::string_view word : {"rank", "Rank", "RANK", "r"}) {
     if (const auto value = NumberBehind(name, word)) return value;
   }
-  size_t end = name.size();
-  while (end > 0 && !IsDigit(name[end - 1])) --end;
-  size_t begin = end;
-  while (begin > 0 && IsDigit(name[begin - 1])) --begin;
-  return begin == end ? std::nullopt : NumberAt(name.substr(0, end), begin);
+  return std::nullopt;
+}
+
+void NumberRanks(std::vector<RankFigures>& ranks) {
+  if (ranks.size() < 2) return;
+  std::set<std::string> templates;
+  std::vector<uint64_t> numbers;
+  for (const RankFigures& rank : ranks) {
+    const NumberedName name = SplitNumber(rank.file);
+    if (rank.rank || !name.number) return;
+    templates.insert(name.rest);
+    numbers.push_back(*name.number);
+  }
+  if (templates.size() != 1) return;
+  for (size_t i = 0; i < ranks.size(); ++i) ranks[i].rank = numbers[i];
 }
 
 Coordinates CoordinatesOf(std::string_view file) {

@@ -31,8 +31,7 @@ struct RankFigures {
   std::array<uint64_t, std::size(kCategoryNames)> at_peak{};  // bytes by category
 };
 
-/// The rank in a file's name: what follows "rank" or stands alone as "r12", else the last number of the name. Nothing
-/// without a number.
+/// The rank in a file's name: what follows "rank", or "r" as a word of its own. Nothing where no such word is.
 std::optional<uint64_t> RankOf(std::string_view file);
 /// Coordinates in a file's name such as "tp0_pp1", "dp-2": dp, tp, pp, ep, cp, sp, fsdp followed by a number.
 Coordinates CoordinatesOf(std::string_view file);
@@ -43,6 +42,9 @@ struct LayoutAxis {
   uint64_t size = 0;
 };
 Coordinates CoordinatesIn(const std::vector<LayoutAxis>& layout, uint64_t rank);
+
+/// Gives ranks to files whose names do not say "rank": the last number of the name, when all names are otherwise equal.
+void NumberRanks(std::vector<RankFigures>& ranks);
 
 RankFigures MeasureRank(const Store& store, std::string file);
 

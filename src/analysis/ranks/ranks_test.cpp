@@ -9,8 +9,20 @@ TEST(RankOf, ReadsTheNumberOfAFileName) {
   EXPECT_EQ(RankOf("/a/b12/rank3.pickle"), 3U);
   EXPECT_EQ(RankOf("rank_04_memory_snapshot.pickle"), 4U);
   EXPECT_EQ(RankOf("step100_r7.pickle.gz"), 7U);
-  EXPECT_EQ(RankOf("snapshot-12.pickle"), 12U);
-  EXPECT_EQ(RankOf("snapshot.pickle"), std::nullopt);
+  EXPECT_EQ(RankOf("snapshot-12.pickle"), std::nullopt);
+}
+
+TEST(NumberRanks, TakesTheNumberThatAloneDiffers) {
+  std::vector<RankFigures> ranks(2);
+  ranks[0].file = "job3/snapshot-0.pickle";
+  ranks[1].file = "job3/snapshot-1.pickle";
+  NumberRanks(ranks);
+  EXPECT_EQ(ranks[1].rank, 1U);
+  std::vector<RankFigures> others(2);
+  others[0].file = "before_2.pickle";
+  others[1].file = "after_3.pickle";
+  NumberRanks(others);
+  EXPECT_EQ(others[1].rank, std::nullopt);
 }
 
 TEST(CoordinatesOf, ReadsNamedAxes) {

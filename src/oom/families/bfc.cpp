@@ -161,11 +161,13 @@ std::optional<uint64_t> TensorBytes(std::string_view window) {
 
 // The same failure is reported by the allocator and again about its tensor: one report is enough.
 bool IsReported(const std::vector<OomReport>& reports, size_t first, uint64_t bytes) {
-  return std::any_of(reports.begin() + static_cast<std::ptrdiff_t>(first), reports.end(), [&](const OomReport& report) {
+  constexpr size_t kNear = 64;  // reports that are looked at: the two stand close together
+  const size_t begin = std::max(first, reports.size() - std::min(reports.size(), kNear));
+  return std::any_of(reports.begin() + static_cast<std::ptrdiff_t>(begin), reports.end(), [&](const OomReport& report) {
     if (!report.requested_bytes || report.verdict == OomVerdict::kNotExhaustion) return false;
-    const uint64_t rounded = (bytes + kRoundingBytes - 1) / kRoundingBytes * kRoundingBytes;
+    const uint64_t rounded = bytes / kRoundingBytes * kRoundingBytes + kRoundingBytes;
     const uint64_t tolerance = bytes / 100;  // where the warning has a size of two decimals only
-    return *report.requested_bytes >= MinusOr0(bytes, tolerance) && *report.requested_bytes <= rounded + tolerance;
+    return *report.requested_bytes >= bytes - tolerance && *report.requested_bytes <= rounded + tolerance;
   });
 }
 

@@ -56,17 +56,23 @@ struct KilledMessage {
   std::string_view format;
   std::string_view text;
 };
+constexpr std::string_view kKilledProcess =
+    "The process was killed (signal 9), most often because the host ran out of memory.";
 constexpr KilledMessage kKilled[] = {
     {"is killed by signal: Killed", "worker_killed",
      "A worker that loads data was killed, most often by the kernel because the host ran out of memory."},
     {"insufficient shared memory", "shared_memory",
      "Workers hand data over in shared memory, and there was too little of it (/dev/shm)."},
-    {"exit code 137", "exit_137", "The process was killed (signal 9), most often because the host ran out of memory."},
-    {"exited with code 137", "exit_137",
-     "The process was killed (signal 9), most often because the host ran out of memory."},
-    {"exitcode : -9", "exit_137", "The process was killed (signal 9), most often because the host ran out of memory."},
-    {"Signal 9 (SIGKILL)", "exit_137",
-     "The process was killed (signal 9), most often because the host ran out of memory."},
+    {"exit code 137", "exit_137", kKilledProcess},
+    {"exit code: 137", "exit_137", kKilledProcess},
+    {"exit status 137", "exit_137", kKilledProcess},
+    {"exited with code 137", "exit_137", kKilledProcess},
+    {"exit code -9", "exit_137", kKilledProcess},
+    {"exit status -9", "exit_137", kKilledProcess},
+    {"exitcode: -9", "exit_137", kKilledProcess},
+    {"exitcode : -9", "exit_137", kKilledProcess},
+    {"Signals.SIGKILL", "exit_137", kKilledProcess},
+    {"Signal 9 (SIGKILL)", "exit_137", kKilledProcess},
 };
 
 void FindKilled(const LogStream& stream, std::vector<OomReport>& reports) {

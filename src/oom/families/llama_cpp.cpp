@@ -20,7 +20,8 @@ constexpr Line kFailures[] = {
     {"failed to allocate compute pp buffers", false},
     {"failed to allocate compute buffers", false},
 };
-constexpr size_t kSameFailure = 1500;  // characters between lines of one failure
+constexpr size_t kLookBack = 64 * 1024;  // where the sizes of a model's buffers stand before a failure
+constexpr size_t kSameFailure = 1500;    // characters between lines of one failure
 
 struct Failure {
   size_t begin = 0;
@@ -105,7 +106,8 @@ uint64_t HeldOn(const std::vector<OomDetail>& details, std::string_view device) 
 
 void FindFailures(const LogStream& stream, std::vector<OomReport>& reports) {
   for (const Failure& failure : GroupFailures(stream.text)) {
-    const std::string_view before = std::string_view(stream.text).substr(0, failure.begin);
+    const size_t begin = failure.begin - std::min(failure.begin, kLookBack);
+    const std::string_view before = std::string_view(stream.text).substr(begin, failure.begin - begin);
     OomReport report = StartReport(stream, failure.begin, "llama_cpp", "ggml_buffer");
     report.requested_bytes = failure.bytes;
     report.details = ListBuffers(before);
@@ -252,6 +254,19 @@ void FindOllama(const LogStream& stream, std::vector<OomReport>& reports) {
   });
 }
 
+// Older builds of Ollama say it in one sentence.
+void FindOllamaLayers(const LogStream& stream, std::vector<OomReport>& reports) {
+  const auto match = FindPattern(stream.text, "<size> VRAM available, loading up to <int> GPU layers");
+  if (!match) return;
+  OomReport report = StartReport(stream, match->begin, "llama_cpp", "ollama_layers");
+  report.free_bytes = match->values[0].bytes;
+  report.details.push_back({"layers_on_device", {}, match->values[1].number});
+  report.verdict = OomVerdict::kNotExhaustion;
+  report.text = fmt::format("{} is free on the device: room for {}.", Show(report.free_bytes),
+                            FormatCount(match->values[1].bytes, "layer"));
+  reports.push_back(std::move(report));
+}
+
 void FindLog(const LogStream& stream, size_t first, std::vector<OomReport>& reports) {
   if (reports.size() > first) return;
   std::vector<OomDetail> details = ListBuffers(stream.text);
@@ -275,6 +290,7 @@ void FindLlamaCpp(const LogStream& stream, std::vector<OomReport>& reports) {
   FindBreakdown(stream, reports);
   FindFit(stream, reports);
   FindOllama(stream, reports);
+  FindOllamaLayers(stream, reports);
   FindLog(stream, first, reports);
 }
 

@@ -40,8 +40,10 @@ void FindStart(const LogStream& stream, std::vector<OomReport>& reports) {
 // Out of memory while it serves: what runs beside the static pool has too little.
 void AdviseAtRun(const LogStream& stream, std::vector<OomReport>& reports) {
   if (stream.text.find("sglang") == std::string::npos || stream.text.find(kSetting) == std::string::npos) return;
-  for (OomReport& report : reports) {
-    if (report.kind != "torch" || report.where != stream.prefix || !report.short_by_bytes) continue;
+  // Reports of this stream are the last ones.
+  for (size_t i = reports.size(); i > 0 && reports[i - 1].where == stream.prefix; --i) {
+    OomReport& report = reports[i - 1];
+    if (report.kind != "torch" || !report.short_by_bytes) continue;
     report.remedies.push_back({"Lower --mem-fraction-static: the static pool is too large, not too small.",
                                report.short_by_bytes, RemedyBasis::kAssumed, std::nullopt});
   }

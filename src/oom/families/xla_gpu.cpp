@@ -36,7 +36,10 @@ void Judge(std::string_view window, OomReport& report) {
     if (facts.Bytes(planned.fact)) report.details.push_back({std::string(planned.name), facts.Bytes(planned.fact), {}});
   }
   if (facts.HasImpossible()) return Refuse(report, "one of them is larger than any device.");
-  MarkMasked(report, fmt::format("XLA asked for {} and did not get it.", Show(report.requested_bytes)),
+  const std::string first = report.requested_bytes
+                                ? fmt::format("XLA asked for {} and did not get it.", Show(report.requested_bytes))
+                                : "XLA's plan of a program's buffers.";
+  MarkMasked(report, first,
              "Log what the allocator holds: TF_CPP_VMODULE=bfc_allocator=1, or a profile of jax.profiler "
              "(docs/howto/jax_and_tensorflow.md).");
   if (facts.Bytes(Fact::kUsed)) {
@@ -64,6 +67,20 @@ void FindErrors(const LogStream& stream, std::vector<OomReport>& reports) {
       reports.push_back(std::move(report));
     });
   }
+}
+
+// The report of buffers alone, of a log without the error or pasted without it.
+void FindBufferReports(const LogStream& stream, size_t first, std::vector<OomReport>& reports) {
+  const size_t at = stream.text.find("BufferAssignment");
+  if (at == std::string::npos || reports.size() > first) return;
+  const std::string_view window = std::string_view(stream.text).substr(at, kReach);
+  if (!FindPattern(window, "total allocation: <size>")) return;
+  OomReport report = StartReport(stream, at, "jax", "xla_buffers");
+  Judge(window, report);
+  if (report.verdict == OomVerdict::kMasked) report.verdict = OomVerdict::kNotExhaustion;
+  report.missing.clear();
+  report.remedies.clear();
+  reports.push_back(std::move(report));
 }
 
 // The compiler could not bring the program below its budget: a warning that an error may follow, with figures of its
@@ -150,7 +167,9 @@ void FindDriverRefusals(const LogStream& stream, std::vector<OomReport>& reports
 }  // namespace
 
 void FindXlaGpu(const LogStream& stream, std::vector<OomReport>& reports) {
+  const size_t first = reports.size();
   FindErrors(stream, reports);
+  FindBufferReports(stream, first, reports);
   FindRematerialization(stream, reports);
   FindArguments(stream, reports);
   FindDriverRefusals(stream, reports);

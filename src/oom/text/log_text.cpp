@@ -21,6 +21,8 @@ constexpr Replacement kReplacements[] = {
     {"&amp;", "&"},   {"<br>", " "},    {"`", ""},        {"**", ""},
 };
 
+constexpr std::string_view kFirstOfReplaced = "\\&<`*";
+
 // Length of a terminal escape sequence (ESC [ … letter) at `at`, 0 if there is none.
 size_t EscapeLength(std::string_view line, size_t at) {
   if (line[at] != '\x1b') return 0;
@@ -62,9 +64,12 @@ void AppendClean(std::string_view line, std::string& text) {
       at += length;
       continue;
     }
-    const auto* replacement = std::find_if(std::begin(kReplacements), std::end(kReplacements), [&](const auto& r) {
-      return line[at] == r.from[0] && line.substr(at, r.from.size()) == r.from;
-    });
+    const auto* replacement =
+        kFirstOfReplaced.find(line[at]) == std::string_view::npos
+            ? std::end(kReplacements)
+            : std::find_if(std::begin(kReplacements), std::end(kReplacements), [&](const auto& r) {
+                return line[at] == r.from[0] && line.substr(at, r.from.size()) == r.from;
+              });
     if (replacement != std::end(kReplacements)) {
       for (const char c : replacement->to) append(c);
       at += replacement->from.size();

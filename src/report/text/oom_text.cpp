@@ -25,7 +25,7 @@ class OomText {
       out_ += fmt::format("{} before these are left out.\n", FormatCount(answer_.left_out_count, "failure"));
     if (answer_.failures.empty() && answer_.messages.empty()) {
       out_ += answer_.store != nullptr
-                  ? "No allocation failed in this recording.\n"
+                  ? NothingFailed()
                   : "There is no out-of-memory message of a known format in this text; docs/formats/oom_texts.md lists "
                     "them.\n";
     }
@@ -33,6 +33,13 @@ class OomText {
   }
 
  private:
+  std::string NothingFailed() const {
+    const bool has_events = std::any_of(answer_.store->heaps.begin(), answer_.store->heaps.end(),
+                                        [](const Heap& heap) { return heap.capabilities.has_events; });
+    return has_events ? "No allocation failed in this recording.\n"
+                      : "The file holds no events: whether an allocation failed is not in it.\n";
+  }
+
   void Heading(std::string_view name, const OomReport& report) {
     const std::string_view verdict = kOomVerdictNames[static_cast<size_t>(report.verdict)];
     out_ += fmt::format("{}  {}\n", style_.Bold(name),
@@ -48,7 +55,7 @@ class OomText {
       out_ += fmt::format(
           "  {}  {}  {}\n", PadLeft(remedy.bytes ? FormatBytes(*remedy.bytes) : "", 10), PadRight(fits, 12),
           WrapLines(fmt::format("{} ({})", remedy.text, kRemedyBasisNames[static_cast<size_t>(remedy.basis)]),
-                    width_ - 28, 26));
+                    width_ - 30, 28));
     }
   }
 
