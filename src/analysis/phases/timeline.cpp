@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "analysis/phases/annotations.h"
 #include "analysis/phases/evaluation.h"
 #include "analysis/phases/label_by_order.h"
 #include "analysis/phases/label_by_stack.h"
+#include "analysis/phases/period.h"
 #include "analysis/phases/stack_evidence.h"
 #include "analysis/phases/steps.h"
 
@@ -31,6 +33,16 @@ void CutPhases(Timeline& timeline) {
   }
 }
 
+bool HasBackward(const std::vector<Phase>& phases) {
+  return std::find(phases.begin(), phases.end(), Phase::kBackward) != phases.end();
+}
+
+bool HasModelCall(const std::vector<Phase>& phases) {
+  return std::any_of(phases.begin(), phases.end(), [](Phase phase) {
+    return phase == Phase::kForward || phase == Phase::kEval || phase == Phase::kLoss || phase == Phase::kOptimizer;
+  });
+}
+
 }  // namespace
 
 Timeline FindTimeline(const Store& store, const Heap& heap) {
@@ -47,9 +59,18 @@ Timeline FindTimeline(const Store& store, const Heap& heap) {
   } else {
     timeline.basis = PhaseBasis::kOrder;
     timeline.phase_of_event = LabelByOrder(store, heap);
+    if (LabelByAnnotations(store, heap, timeline.phase_of_event)) timeline.basis = PhaseBasis::kAnnotation;
     timeline.is_plain.assign(heap.events.size(), false);
   }
-  CutSteps(timeline, FindStepBegins(store, heap, timeline.phase_of_event, jumps), heap.events.size());
+  std::vector<uint32_t> begins = StepsByAnnotations(store, heap);
+  if (begins.empty()) begins = FindStepBegins(store, heap, timeline.phase_of_event, jumps);
+  if (begins.size() < 2 && !HasBackward(timeline.phase_of_event)) {
+    if (std::vector<uint32_t> periodic = FindPeriodicSteps(store, heap); periodic.size() > 1) {
+      begins = std::move(periodic);
+      if (!HasModelCall(timeline.phase_of_event)) timeline.basis = PhaseBasis::kPeriod;
+    }
+  }
+  CutSteps(timeline, begins, heap.events.size());
   MarkGeneration(store, heap, timeline);
   CutPhases(timeline);
   return timeline;
