@@ -51,6 +51,17 @@ class TestProgram {
     Event(EventKind::kFreeCompleted, row, stack);
   }
 
+  /// A request that fails.
+  void Fail(uint64_t size_bytes, Frames outermost_first) {
+    EventTable& events = store_.events;
+    events.kind.PushBack(EventKind::kOutOfMemory);
+    events.addr.PushBack(kUnknownBytes);
+    events.size_bytes.PushBack(size_bytes);
+    events.stream.PushBack(0);
+    events.stack.PushBack(Intern(outermost_first));
+    events.allocation.PushBack(kNone);
+  }
+
   Store Finish() {
     Heap heap;
     heap.id = "cuda:0";

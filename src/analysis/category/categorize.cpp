@@ -208,9 +208,20 @@ class Categorizer {
     return most;
   }
 
-  // A block older than the recording that ends in it: by where it ends.
-  Category OfEnd(uint32_t end_seq) const {
-    const Group group = GroupOf(PhaseAt(end_seq));
+  // Sizes of blocks that an update leaves behind.
+  FlatMap<uint64_t, bool> SizesOfStates() {
+    FlatMap<uint64_t, bool> sizes;
+    for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
+      if (table_.alloc_seq[row] != kNone && Of(row) == Category::kOptimizerState) sizes[table_.size_bytes[row]] = true;
+    }
+    return sizes;
+  }
+
+  // A block older than the recording that ends in it: by where it ends. An update that writes its states anew gives the
+  // old ones back.
+  Category OfEnd(uint32_t row, const FlatMap<uint64_t, bool>& state_sizes) const {
+    const Group group = GroupOf(PhaseAt(table_.free_requested_seq[row]));
+    if (group == Group::kOptimizer && state_sizes.contains(table_.size_bytes[row])) return Category::kOptimizerState;
     if (group == Group::kZeroGrad || group == Group::kOptimizer) return Category::kGradient;
     return group == Group::kBackward ? Category::kActivation : Category::kInput;
   }
@@ -219,6 +230,7 @@ class Categorizer {
   // gradients that the backward adds to in place, then states of the optimizer, as many of each size as there are
   // parameters.
   void CategorizePreexisting() {
+    const FlatMap<uint64_t, bool> state_sizes = SizesOfStates();
     std::vector<uint32_t> lasting;
     for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
       if (table_.alloc_seq[row] != kNone) continue;
@@ -226,7 +238,7 @@ class Categorizer {
       if (IsWorkspace(row)) {
         Of(row) = Category::kWorkspace;
       } else if (table_.free_requested_seq[row] != kNone) {
-        Of(row) = OfEnd(table_.free_requested_seq[row]);
+        Of(row) = OfEnd(row, state_sizes);
       } else if (named != Category::kUnknown) {
         Of(row) = named;
       } else {

@@ -17,7 +17,8 @@ std::optional<Mark> FindConstantBand(const HeapAnalysis& analysis, Category cate
   Mark mark{MarkKind::kConstantBand, kNone, 0, count, 0, 0, "", {0}};
   uint64_t largest = 0;
   for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
-    if (analysis.CategoryOf(row) != category || table.free_requested_seq[row] != kNone) continue;
+    const bool ends = table.free_requested_seq[row] != kNone || table.free_seq[row] != kNone;
+    if (analysis.CategoryOf(row) != category || ends) continue;
     if (table.alloc_seq[row] != kNone) mark.begin_seq = std::max(mark.begin_seq, table.alloc_seq[row] + 1);
     mark.bytes += table.size_bytes[row];
     mark.count = *mark.count + 1;

@@ -1,7 +1,5 @@
 #include "analysis/next_peak/next_peak.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "analysis/bands/bands.h"
@@ -36,22 +34,28 @@ Peak PeakWithout(const HeapAnalysis& analysis, IsRemoved is_removed) {
 
 }  // namespace
 
+NextPeak FindPeakWithout(const HeapAnalysis& analysis, Category category) {
+  const Peak peak = PeakWithout(analysis, [&](uint32_t row) { return analysis.CategoryOf(row) == category; });
+  return {std::string(kCategoryNames[static_cast<size_t>(category)]),
+          category,
+          {0},
+          peak,
+          analysis.peak.bytes - peak.bytes};
+}
+
 std::vector<NextPeak> FindNextPeaks(const HeapAnalysis& analysis) {
   std::vector<NextPeak> result;
-  const auto add = [&](std::string remove, std::optional<Category> category, StackId stack, Peak peak) {
-    result.push_back({std::move(remove), category, stack, peak, analysis.peak.bytes - peak.bytes});
-  };
   for (const Band& band : FindBands(analysis)) {
-    if (band.at_peak_bytes * 100 < analysis.peak.bytes) continue;
-    add(std::string(kCategoryNames[static_cast<size_t>(band.category)]), band.category, {0},
-        PeakWithout(analysis, [&](uint32_t row) { return analysis.CategoryOf(row) == band.category; }));
+    if (band.at_peak_bytes * 100 >= analysis.peak.bytes) result.push_back(FindPeakWithout(analysis, band.category));
   }
   const StackId none{0};
   for (const Holder& holder : FindHolders(*analysis.store, *analysis.heap, analysis.categories, analysis.peak.moment,
                                           HolderKey::kStack, kMostStacks)) {
     if (holder.is_other || holder.stack == none || holder.bytes * 100 < analysis.peak.bytes) continue;
-    add(UsefulFrameName(*analysis.store, holder.stack), std::nullopt, holder.stack,
-        PeakWithout(analysis, [&](uint32_t row) { return analysis.store->allocations.stack[row] == holder.stack; }));
+    const Peak peak =
+        PeakWithout(analysis, [&](uint32_t row) { return analysis.store->allocations.stack[row] == holder.stack; });
+    result.push_back({UsefulFrameName(*analysis.store, holder.stack), std::nullopt, holder.stack, peak,
+                      analysis.peak.bytes - peak.bytes});
   }
   std::stable_sort(result.begin(), result.end(),
                    [](const NextPeak& a, const NextPeak& b) { return a.gain_bytes > b.gain_bytes; });

@@ -17,6 +17,9 @@ struct NextPeak {
   uint64_t gain_bytes = 0;           // by how much that is lower
 };
 
+/// The peak without the blocks of one category. cost: O(events + allocations)
+NextPeak FindPeakWithout(const HeapAnalysis& analysis, Category category);
+
 /// For each category that holds at least one percent of the peak and for the stacks that hold most of it, the peak
 /// without their blocks; largest gain first. cost: O(removals · events + allocations)
 std::vector<NextPeak> FindNextPeaks(const HeapAnalysis& analysis);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/bands/bands.h"
 #include "analysis/next_peak/next_peak.h"
 #include "base/units.h"
@@ -34,14 +36,15 @@ std::string PhaseOf(const HeapAnalysis& analysis, Moment moment) {
 }
 
 // The easiest way that lowers the peak by much.
-std::string Remedy(const HeapAnalysis& analysis) {
-  const std::vector<NextPeak> next_peaks = FindNextPeaks(analysis);
+std::string Remedy(const HeapAnalysis& analysis, const std::vector<Band>& bands) {
   for (const Way& way : kWays) {
-    for (const NextPeak& next : next_peaks) {
-      if (next.category != way.category || next.gain_bytes * 10 < analysis.peak.bytes) continue;
-      return fmt::format("{}: without them the peak is {} ({} less), {}.", way.text, FormatBytes(next.peak.bytes),
-                         FormatBytes(next.gain_bytes), PhaseOf(analysis, next.peak.moment));
-    }
+    const auto band =
+        std::find_if(bands.begin(), bands.end(), [&](const Band& of_peak) { return of_peak.category == way.category; });
+    if (band == bands.end() || band->at_peak_bytes * 10 < analysis.peak.bytes) continue;  // it cannot gain more
+    const NextPeak next = FindPeakWithout(analysis, way.category);
+    if (next.gain_bytes * 10 < analysis.peak.bytes) continue;
+    return fmt::format("{}: without them the peak is {} ({} less), {}.", way.text, FormatBytes(next.peak.bytes),
+                       FormatBytes(next.gain_bytes), PhaseOf(analysis, next.peak.moment));
   }
   return "";
 }
@@ -58,7 +61,7 @@ std::vector<Finding> ReportPeak(const HeapAnalysis& analysis) {
                              PhaseOf(analysis, analysis.peak.moment), CategoryWords(maker.category),
                              HoldOrHolds(maker.category), FormatBytes(maker.at_peak_bytes));
   finding.bytes = analysis.peak.bytes;
-  finding.remedy = Remedy(analysis);
+  finding.remedy = Remedy(analysis, bands);
   finding.evidence.begin_seq = analysis.peak.moment.seq();
   finding.evidence.stack = maker.largest_stack;
   if (analysis.peak.moment.seq() == kNone) finding.evidence.begin_seq.reset();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/phases/annotations.h"
+#include "analysis/phases/complete_steps.h"
 #include "analysis/phases/evaluation.h"
 #include "analysis/phases/label_by_order.h"
 #include "analysis/phases/label_by_stack.h"
@@ -68,11 +69,15 @@ Timeline FindTimeline(const Store& store, const Heap& heap) {
     if (std::vector<uint32_t> periodic = FindPeriodicSteps(store, heap); periodic.size() > 1) {
       begins = std::move(periodic);
       if (!HasModelCall(timeline.phase_of_event)) timeline.basis = PhaseBasis::kPeriod;
+    } else if (timeline.basis == PhaseBasis::kOrder && !begins.empty()) {
+      if (std::vector<uint32_t> alike = FindPeriodicLifetimes(store, heap, begins[0]); alike.size() > 1)
+        begins = std::move(alike);
     }
   }
   CutSteps(timeline, begins, heap.events.size());
   MarkGeneration(store, heap, timeline);
   CutPhases(timeline);
+  MarkIncompleteSteps(store, heap, timeline);
   return timeline;
 }
 
