@@ -11,7 +11,7 @@ Peak HeapAnalysis::HighestIn(uint32_t begin_seq, uint32_t end_seq) const {
   return highest;
 }
 
-HeapAnalysis AnalyseHeap(const Store& store, const Heap& heap) {
+HeapAnalysis AnalyseHeap(const Store& store, const Heap& heap, uint64_t capacity_bytes) {
   HeapAnalysis analysis;
   analysis.store = &store;
   analysis.heap = &heap;
@@ -19,6 +19,7 @@ HeapAnalysis AnalyseHeap(const Store& store, const Heap& heap) {
   analysis.categories = Categorize(store, heap, analysis.timeline);
   analysis.live = BuildCurve(store, heap, Measure::kRequested);
   analysis.peak = FindPeak(analysis.live);
+  analysis.capacity_bytes = heap.capacity_bytes != kUnknownBytes ? heap.capacity_bytes : capacity_bytes;
   return analysis;
 }
 

@@ -16,13 +16,14 @@ struct HeapAnalysis {
   std::vector<Category> categories;  // [allocation row - heap->allocations.begin]
   Curve live;                        // requested bytes after each event
   Peak peak;
+  uint64_t capacity_bytes = kUnknownBytes;  // of the device
 
   Category CategoryOf(uint32_t row) const { return categories[row - heap->allocations.begin]; }
   /// Highest live bytes while events [begin_seq, end_seq) happen, what was live before them included.
   Peak HighestIn(uint32_t begin_seq, uint32_t end_seq) const;
 };
 
-/// cost: O(events + allocations log allocations)
-HeapAnalysis AnalyseHeap(const Store& store, const Heap& heap);
+/// `capacity_bytes` counts where the recording does not know it. cost: O(events + allocations log allocations)
+HeapAnalysis AnalyseHeap(const Store& store, const Heap& heap, uint64_t capacity_bytes = kUnknownBytes);
 
 }  // namespace memstrata

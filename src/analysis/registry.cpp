@@ -1,12 +1,14 @@
 #include <algorithm>
 
+#include "analysis/failed_request/failed_request_pass.h"
 #include "analysis/growth/growth_pass.h"
+#include "analysis/next_peak/peak_pass.h"
 #include "analysis/pass.h"
 
 namespace memstrata {
 
 std::span<const PassInfo> AllPasses() {
-  static constexpr PassInfo kAll[] = {kGrowthPass};
+  static constexpr PassInfo kAll[] = {kFailedRequestPass, kGrowthPass, kPeakPass};
   return kAll;
 }
 

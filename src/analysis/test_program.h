@@ -19,6 +19,9 @@ class TestProgram {
  public:
   using Frames = std::initializer_list<std::string_view>;
 
+  /// Without stacks the program leaves order and sizes only.
+  explicit TestProgram(bool keeps_stacks = true) : keeps_stacks_(keeps_stacks) {}
+
   uint32_t Alloc(uint64_t size_bytes, Frames outermost_first) {
     const auto row = static_cast<uint32_t>(store_.allocations.size());
     const StackId stack = Intern(outermost_first);
@@ -46,6 +49,17 @@ class TestProgram {
     Event(EventKind::kFreeRequested, row, stack);
     table.free_seq[row] = static_cast<uint32_t>(store_.events.size());
     Event(EventKind::kFreeCompleted, row, stack);
+  }
+
+  /// A request that fails.
+  void Fail(uint64_t size_bytes, Frames outermost_first) {
+    EventTable& events = store_.events;
+    events.kind.PushBack(EventKind::kOutOfMemory);
+    events.addr.PushBack(kUnknownBytes);
+    events.size_bytes.PushBack(size_bytes);
+    events.stream.PushBack(0);
+    events.stack.PushBack(Intern(outermost_first));
+    events.allocation.PushBack(kNone);
   }
 
   Store Finish() {
@@ -83,6 +97,7 @@ class TestProgram {
   }
 
   StackId Intern(Frames outermost_first) {
+    if (!keeps_stacks_) return {0};
     std::vector<FrameId> innermost_first;
     for (auto frame = std::rbegin(outermost_first); frame != std::rend(outermost_first); ++frame) {
       innermost_first.push_back(InternFrame(*frame));
@@ -91,14 +106,15 @@ class TestProgram {
   }
 
   Store store_;
+  bool keeps_stacks_;
 };
 
 /// `step_count` steps of a model with four parameters and Adam: forward, loss, backward, optimizer, zero_grad. With
 /// `leak_bytes`, each step keeps a block of that size.
-inline Store MakeTraining(uint32_t step_count, uint64_t leak_bytes = 0) {
+inline Store MakeTraining(uint32_t step_count, uint64_t leak_bytes = 0, bool keeps_stacks = true) {
   constexpr uint64_t kParameterBytes = 1 << 20;
   constexpr int kParameterCount = 4;
-  TestProgram program;
+  TestProgram program(keeps_stacks);
   for (int i = 0; i < kParameterCount; ++i) {
     program.Alloc(kParameterBytes,
                   {"<module>@train.py:90", "train@train.py:10", "_apply@torch/nn/modules/module.py:900"});
@@ -117,10 +133,9 @@ inline Store MakeTraining(uint32_t step_count, uint64_t leak_bytes = 0) {
     }
     activations.push_back(program.Alloc(
         8 << 20, {"<module>@train.py:90", "train@train.py:22", "cross_entropy@torch/nn/functional.py:3000"}));
-    program.Free(
+    const uint32_t root =
         program.Alloc(4, {"<module>@train.py:90", "train@train.py:23", "backward@torch/autograd/__init__.py:340",
-                          "_make_grads@torch/autograd/__init__.py:220"}),
-        {});
+                          "_make_grads@torch/autograd/__init__.py:220"});
     program.Free(program.Alloc(8 << 20, {}), {});
     std::vector<uint32_t> gradients;
     for (int i = 0; i < kParameterCount; ++i) {
@@ -129,6 +144,7 @@ inline Store MakeTraining(uint32_t step_count, uint64_t leak_bytes = 0) {
       activations.pop_back();
     }
     program.Free(activations.back(), {});
+    program.Free(root, {});
     for (int i = 0; i < 2 * kParameterCount && step == 0; ++i) {
       program.Alloc(kParameterBytes, {"<module>@train.py:90", "train@train.py:24",
                                       "wrapper@torch/optim/optimizer.py:480", "_init_group@torch/optim/adam.py:170"});

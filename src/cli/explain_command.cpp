@@ -1,16 +1,40 @@
 #include "cli/common_flags.h"
+#include "cli/output_file.h"
+#include "cli/picture_flags.h"
+#include "cli/session.h"
 #include "cli/verbs.h"
+#include "plan/cards.h"
 #include "query/explain.h"
 #include "report/json/explain_json.h"
+#include "report/registry.h"
 #include "report/text/explain_text.h"
 
 namespace memstrata::cli {
 namespace {
 
+// The annotated timeline as a file.
+Status DrawPicture(const std::string& path, const Arguments& arguments, Console& console) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const WriterInfo* writer, WriterFor(path, PictureWriters()));
+  ReportOptions options;
+  MEMSTRATA_ASSIGN_OR_RETURN(options.picture, PictureOptionsFrom(arguments));
+  const auto progress = [&console](std::string_view text) { console.Progress(text); };
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::shared_ptr<SessionIndex> session,
+                             LoadSession(arguments.positionals, arguments, progress));
+  console.ClearProgress();
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file, OutputFile::Create(path));
+  MEMSTRATA_TRY(writer->write(*session, options, *file));
+  return file->Commit();
+}
+
 Status Explain(const Arguments& arguments, Console& console) {
+  if (const std::optional<std::string> path = arguments.Get("--output")) return DrawPicture(*path, arguments, console);
   MEMSTRATA_ASSIGN_OR_RETURN(const Store store, OpenFiles(arguments, console));
-  MEMSTRATA_ASSIGN_OR_RETURN(const ExplainAnswer answer,
-                             memstrata::Explain(store, {.heap = arguments.Get("--heap").value_or("")}));
+  ExplainOptions options = {.heap = arguments.Get("--heap").value_or("")};
+  if (const std::optional<std::string> name = arguments.Get("--card")) {
+    MEMSTRATA_ASSIGN_OR_RETURN(const plan::Card card, plan::FindCard(*name));
+    options.capacity_bytes = card.visible_bytes;
+  }
+  MEMSTRATA_ASSIGN_OR_RETURN(const ExplainAnswer answer, memstrata::Explain(store, options));
   if (arguments.Has("--json")) return WriteExplainJson(answer, console.out());
   return WriteExplainText(answer, {console.use_color(), console.width()}, console.out());
 }
@@ -20,9 +44,18 @@ int RunExplain(const Arguments& arguments, Console& console) {
   return status ? console.Finish(kExitOk) : console.ReportError(status.error(), arguments.Has("--json"));
 }
 
-constexpr FlagSpec kFlags[] = {kJsonFlag, kHeapFlag, kFormatFlag, kQuietFlag};
+constexpr FlagSpec kFlags[] = {
+    kJsonFlag,
+    {"--output", "-o", "FILE", "Draw the annotated timeline into this file; its ending says how: .png, .svg, .html"},
+    kThemeFlag,
+    {"--card", "", "NAME", "The device, or its memory such as 80GiB: says when growth ends in out-of-memory"},
+    kHeapFlag,
+    kFormatFlag,
+    kQuietFlag,
+};
 constexpr std::string_view kExamples[] = {
     "memstrata explain snapshot.pickle",
+    "memstrata explain snapshot.pickle -o picture.png",
     "memstrata explain snapshot.pickle --json | jq '.heaps[0].growth'",
 };
 

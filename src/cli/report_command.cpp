@@ -2,6 +2,7 @@
 
 #include "cli/common_flags.h"
 #include "cli/output_file.h"
+#include "cli/picture_flags.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
 #include "report/registry.h"
@@ -9,20 +10,12 @@
 namespace memstrata::cli {
 namespace {
 
-Result<const WriterInfo*> WriterFor(const std::string& path) {
-  std::string known;
-  for (const WriterInfo* writer : AllWriters()) {
-    if (path.ends_with(writer->suffix)) return writer;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", writer->suffix);
-  }
-  return Fail(ErrorCode::kInvalidArgument, fmt::format("The end of the name says what to write: {}.", known));
-}
-
 Status Report(const Arguments& arguments, Console& console) {
   const std::optional<std::string> path = arguments.Get("--output");
   if (!path) return Fail(ErrorCode::kInvalidArgument, "Name the file to write: -o out.html.");
-  MEMSTRATA_ASSIGN_OR_RETURN(const WriterInfo* writer, WriterFor(*path));
-  const ReportOptions options{.full = arguments.Has("--full")};
+  MEMSTRATA_ASSIGN_OR_RETURN(const WriterInfo* writer, WriterFor(*path, AllWriters()));
+  ReportOptions options{.full = arguments.Has("--full"), .picture = {}};
+  MEMSTRATA_ASSIGN_OR_RETURN(options.picture, PictureOptionsFrom(arguments));
   if (options.full && !writer->has_full)
     return Fail(ErrorCode::kInvalidArgument,
                 fmt::format("--full is for .html: {} is complete as it is.", writer->suffix));
@@ -41,16 +34,17 @@ int RunReport(const Arguments& arguments, Console& console) {
 }
 
 constexpr FlagSpec kFlags[] = {
-    {"--output", "-o", "FILE", "Write to this file; its ending says what: .html, .svg, .json, .md, .csv"},
+    {"--output", "-o", "FILE", "Write to this file; its ending says what: .html, .svg, .png, .json, .md, .csv"},
     {"--redact", "", "", "Without folders, host names and metadata of the user's program"},
     {"--full", "", "", "With .html: close-ups of the whole run, up to 250 MB"},
+    kThemeFlag,
     kFormatFlag,
     kQuietFlag,
 };
 constexpr std::string_view kExamples[] = {
     "memstrata report snapshot.pickle -o out.html",
     "memstrata report before.pickle after.pickle -o both.html",
-    "memstrata report snapshot.pickle -o timeline.svg",
+    "memstrata report snapshot.pickle -o timeline.png --theme dark",
     "memstrata report snapshot.pickle -o summary.md",
     "memstrata report snapshot.pickle --redact -o to_share.html",
 };

@@ -7,9 +7,9 @@
 namespace memstrata {
 namespace {
 
-HeapExplained ExplainHeap(const Store& store, const Heap& heap) {
+HeapExplained ExplainHeap(const Store& store, const Heap& heap, uint64_t capacity_bytes) {
   HeapExplained explained;
-  explained.analysis = AnalyseHeap(store, heap);
+  explained.analysis = AnalyseHeap(store, heap, capacity_bytes);
   const HeapAnalysis& analysis = explained.analysis;
   for (const StepSpan& span : analysis.timeline.steps) {
     explained.steps.push_back(
@@ -25,6 +25,8 @@ HeapExplained ExplainHeap(const Store& store, const Heap& heap) {
   explained.marks = FindMarks(analysis);
   explained.next_peaks = FindNextPeaks(analysis);
   explained.fragmentation = ExplainFragmentation(analysis);
+  constexpr size_t kMostLayers = 10;
+  explained.layers = FindRepeatedLayers(analysis, kMostLayers);
   explained.findings = RunPasses(analysis);
   if (explained.fragmentation) {
     for (Finding& finding : FragmentationFindings(*explained.fragmentation))
@@ -56,7 +58,8 @@ Result<ExplainAnswer> Explain(const Store& store, const ExplainOptions& options)
   std::string known;
   for (const Heap& heap : store.heaps) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", heap.id);
-    if (options.heap.empty() || heap.id == options.heap) answer.heaps.push_back(ExplainHeap(store, heap));
+    if (options.heap.empty() || heap.id == options.heap)
+      answer.heaps.push_back(ExplainHeap(store, heap, options.capacity_bytes));
   }
   if (answer.heaps.empty() && !options.heap.empty()) {
     return Fail(ErrorCode::kInvalidArgument,

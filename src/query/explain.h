@@ -9,6 +9,7 @@
 #include "analysis/bands/bands.h"
 #include "analysis/fragmentation/explain_fragmentation.h"
 #include "analysis/growth/growth.h"
+#include "analysis/layers/layers.h"
 #include "analysis/marks/marks.h"
 #include "analysis/next_peak/next_peak.h"
 #include "analysis/pass.h"
@@ -17,7 +18,8 @@
 namespace memstrata {
 
 struct ExplainOptions {
-  std::string heap;  // id; empty = all
+  std::string heap;                         // id; empty = all
+  uint64_t capacity_bytes = kUnknownBytes;  // of the device, where the recording does not know it
 };
 
 struct StepExplained {
@@ -41,6 +43,7 @@ struct HeapExplained {
   Growth growth;
   std::vector<NextPeak> next_peaks;
   std::optional<FragmentationAnswer> fragmentation;
+  std::vector<RepeatedLayer> layers;
   std::vector<Finding> findings;
 };
 

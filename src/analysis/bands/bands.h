@@ -19,4 +19,8 @@ struct Band {
 /// Largest at the peak first; Σ at_peak_bytes = live bytes at the peak. cost: O(allocations)
 std::vector<Band> FindBands(const HeapAnalysis& analysis);
 
+/// The band to name a peak by: the largest of those that come and go, if it is at least a tenth of the peak, else the
+/// largest. `bands` must not be empty.
+const Band& MakerOfThePeak(const std::vector<Band>& bands, uint64_t peak_bytes);
+
 }  // namespace memstrata

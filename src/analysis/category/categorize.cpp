@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/category/logits.h"
 #include "base/flat_map.h"
 
 namespace memstrata {
@@ -54,6 +55,9 @@ class Categorizer {
     FindGroupEnds();
     FindAutocastExits();
     CountWorkspaces();
+    for (uint32_t seq = 0; seq < heap_.events.size(); ++seq) {
+      if (store_.events.kind[heap_.events.begin + seq] == EventKind::kOutOfMemory) failure_seqs_.push_back(seq);
+    }
     is_training_ = timeline_.Has(Phase::kBackward);
     for (uint32_t seq = 0; seq < heap_.events.size(); ++seq) {
       has_loaded_module_ = has_loaded_module_ || (PhaseAt(seq) == Phase::kLoad && !timeline_.is_plain[seq]);
@@ -62,6 +66,7 @@ class Categorizer {
       if (table_.alloc_seq[row] != kNone) Of(row) = ByLife(row);
     }
     CategorizePreexisting();
+    MarkLogits(store_, heap_, timeline_, by_stack_, categories_);
     return std::move(categories_);
   }
 
@@ -106,6 +111,12 @@ class Categorizer {
     }
   }
 
+  // A request failed in its life, and it went down with what the failure took down.
+  bool IsTakenDown(uint32_t begin_seq, uint32_t free_seq) const {
+    const auto failure = std::upper_bound(failure_seqs_.begin(), failure_seqs_.end(), begin_seq);
+    return free_seq != kNone && failure != failure_seqs_.end() && *failure < free_seq;
+  }
+
   bool IsShort(uint32_t row) const {
     constexpr uint32_t kMostEvents = 8;
     return table_.alloc_seq[row] != kNone && table_.free_requested_seq[row] - table_.alloc_seq[row] <= kMostEvents;
@@ -120,7 +131,7 @@ class Categorizer {
     }
     constexpr uint32_t kFewestShort = 8;
     return HasWorkspaceSize(table_.size_bytes[row]) &&
-           (stays || (IsShort(row) && short_workspace_count_ >= kFewestShort));
+           (stays || (!keeps_workspace_ && IsShort(row) && short_workspace_count_ >= kFewestShort));
   }
 
   // A cache of a generation lives from one call of the model to the next.
@@ -161,12 +172,12 @@ class Categorizer {
       case Group::kInput:
         return Category::kInput;
       case Group::kForward:
-        return OfForward(row, outlives_group);
+        return OfForward(row, outlives_group || IsTakenDown(begin, end));
       case Group::kBackward:
         if (outlives_group) return Category::kGradient;
         return phase == Phase::kRecompute && end >= phase_end_[begin] ? Category::kActivation : Category::kTemporary;
       case Group::kOptimizer:
-        return outlives_group ? Category::kOptimizerState : Category::kTemporary;
+        return outlives_group && !IsTakenDown(begin, end) ? Category::kOptimizerState : Category::kTemporary;
       case Group::kZeroGrad:
         return Category::kTemporary;
       case Group::kOther:
@@ -197,9 +208,20 @@ class Categorizer {
     return most;
   }
 
-  // A block older than the recording that ends in it: by where it ends.
-  Category OfEnd(uint32_t end_seq) const {
-    const Group group = GroupOf(PhaseAt(end_seq));
+  // Sizes of blocks that an update leaves behind.
+  FlatMap<uint64_t, bool> SizesOfStates() {
+    FlatMap<uint64_t, bool> sizes;
+    for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
+      if (table_.alloc_seq[row] != kNone && Of(row) == Category::kOptimizerState) sizes[table_.size_bytes[row]] = true;
+    }
+    return sizes;
+  }
+
+  // A block older than the recording that ends in it: by where it ends. An update that writes its states anew gives the
+  // old ones back.
+  Category OfEnd(uint32_t row, const FlatMap<uint64_t, bool>& state_sizes) const {
+    const Group group = GroupOf(PhaseAt(table_.free_requested_seq[row]));
+    if (group == Group::kOptimizer && state_sizes.contains(table_.size_bytes[row])) return Category::kOptimizerState;
     if (group == Group::kZeroGrad || group == Group::kOptimizer) return Category::kGradient;
     return group == Group::kBackward ? Category::kActivation : Category::kInput;
   }
@@ -208,6 +230,7 @@ class Categorizer {
   // gradients that the backward adds to in place, then states of the optimizer, as many of each size as there are
   // parameters.
   void CategorizePreexisting() {
+    const FlatMap<uint64_t, bool> state_sizes = SizesOfStates();
     std::vector<uint32_t> lasting;
     for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
       if (table_.alloc_seq[row] != kNone) continue;
@@ -215,7 +238,7 @@ class Categorizer {
       if (IsWorkspace(row)) {
         Of(row) = Category::kWorkspace;
       } else if (table_.free_requested_seq[row] != kNone) {
-        Of(row) = OfEnd(table_.free_requested_seq[row]);
+        Of(row) = OfEnd(row, state_sizes);
       } else if (named != Category::kUnknown) {
         Of(row) = named;
       } else {
@@ -249,6 +272,7 @@ class Categorizer {
   std::vector<Category> by_stack_;
   std::vector<Category> categories_;
   std::vector<bool> is_autocast_exit_;  // by stack
+  std::vector<uint32_t> failure_seqs_;  // ascending
   bool keeps_workspace_ = false;
   uint32_t short_workspace_count_ = 0;
   bool is_training_ = false;

@@ -18,10 +18,39 @@ TEST(Categorize, EveryBlockOfATrainingHasItsPurpose) {
   EXPECT_EQ(counts[Category::kParameter], 4);
   EXPECT_EQ(counts[Category::kOptimizerState], 8);
   EXPECT_EQ(counts[Category::kGradient], 2 * 4);
-  EXPECT_EQ(counts[Category::kActivation], 2 * 5);
+  EXPECT_EQ(counts[Category::kActivation], 2 * 4);
+  EXPECT_EQ(counts[Category::kLogits], 2 * 2);  // of the loss, and its gradient
   EXPECT_EQ(counts[Category::kInput], 2);
-  EXPECT_EQ(counts[Category::kTemporary], 2 * (2 + 4));
+  EXPECT_EQ(counts[Category::kTemporary], 2 * (1 + 4));
   EXPECT_EQ(counts[Category::kUnknown], 0);
+}
+
+TEST(Categorize, TheSameWithoutStacks) {
+  const Store store = MakeTraining(3, 0, false);
+  const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
+  std::map<Category, int> counts;
+  for (const Category category : analysis.categories) ++counts[category];
+  EXPECT_EQ(counts[Category::kParameter], 4);
+  EXPECT_EQ(counts[Category::kOptimizerState], 8);
+  EXPECT_EQ(counts[Category::kGradient], 3 * 4);
+  EXPECT_EQ(counts[Category::kActivation], 3 * 4);
+  EXPECT_EQ(counts[Category::kLogits], 3 * 2);
+  EXPECT_EQ(counts[Category::kUnknown], 0);
+}
+
+TEST(Categorize, WhatAFailureTakesDownKeepsItsPurpose) {
+  TestProgram program;
+  std::vector<uint32_t> blocks;
+  for (int i = 0; i < 4; ++i) {
+    blocks.push_back(program.Alloc(1 << 20, {"<module>@train.py:9", "train@train.py:2",
+                                             "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"}));
+  }
+  program.Fail(64 << 20, {"<module>@train.py:9", "train@train.py:2", "_call_impl@torch/nn/modules/module.py:1700",
+                          "forward@model.py:9"});
+  for (const uint32_t block : blocks) program.Free(block, {"<module>@train.py:9", "train@train.py:2"});
+  const Store store = program.Finish();
+  const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
+  for (const Category category : analysis.categories) EXPECT_EQ(category, Category::kActivation);
 }
 
 TEST(Bands, AddUpToThePeak) {

@@ -53,7 +53,17 @@ Category MatchFrame(std::string_view file, std::string_view function) {
   return Category::kUnknown;
 }
 
+constexpr std::string_view kWords[] = {
+    "parameters",  "buffers", "gradients", "optimizer state", "activations",   "autocast copies", "logits",
+    "temporaries", "inputs",  "KV cache",  "workspaces",      "communication", "stack",           "unknown blocks",
+};
+static_assert(std::size(kWords) == std::size(kCategoryNames));
+
 }  // namespace
+
+std::string_view CategoryWords(Category category) { return kWords[static_cast<size_t>(category)]; }
+
+std::string_view HoldOrHolds(Category category) { return CategoryWords(category).ends_with('s') ? "hold" : "holds"; }
 
 std::vector<Category> CategoriesByStack(const Store& store) {
   const FrameTable& frames = store.stacks.frames();

@@ -28,6 +28,12 @@ inline constexpr std::string_view kCategoryNames[] = {
     "temporary", "input",  "kv_cache", "workspace",       "communication", "stack",         "unknown",
 };
 
+/// "parameters", "KV cache": for sentences.
+std::string_view CategoryWords(Category category);
+
+/// "hold" after "parameters", "holds" after "optimizer state".
+std::string_view HoldOrHolds(Category category);
+
 /// What the call stack alone says; kUnknown where it does not say it (backward runs without Python frames). A block
 /// that the writer of the file labelled keeps its label. cost: O(stack nodes) once; index = stack id
 std::vector<Category> CategoriesByStack(const Store& store);

@@ -1,5 +1,7 @@
 #include "analysis/frames/useful_frame.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace memstrata {
@@ -213,6 +215,15 @@ std::string_view ShortPath(std::string_view path, size_t component_count) {
     at = slash;
   }
   return path.substr(at + 1);
+}
+
+std::string UsefulFrameName(const Store& store, StackId stack) {
+  if (stack.value == 0) return "";
+  const std::vector<FrameId> frames = FramesOf(store, stack);
+  const FrameTable& table = store.stacks.frames();
+  const FrameId frame = frames[UsefulFrameIndex(store, frames)];
+  return fmt::format("{} ({}:{})", ShortFunctionName(store.String(table.function[frame.value])),
+                     ShortPath(store.String(table.file[frame.value]), 1), table.line[frame.value]);
 }
 
 }  // namespace memstrata

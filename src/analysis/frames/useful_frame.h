@@ -32,6 +32,9 @@ size_t UsefulFrameIndex(const Store& store, const std::vector<FrameId>& frames);
 /// did.
 std::string OperatorName(const Store& store, const std::vector<FrameId>& frames, size_t useful);
 
+/// "function (file.py:12)" of the useful frame; empty for the empty stack.
+std::string UsefulFrameName(const Store& store, StackId stack);
+
 /// A native function name as people say it: without template arguments, parameters and common namespaces.
 std::string ShortFunctionName(std::string_view function);
 /// The last `component_count` parts of a path.

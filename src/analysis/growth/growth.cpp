@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/growth/out_of_memory_end.h"
 #include "base/flat_map.h"
 
 namespace memstrata {
@@ -81,9 +82,38 @@ int64_t Median(std::vector<int64_t> values) {
   return values[values.size() / 2];
 }
 
-// Reserved memory grows in several steps, and much more than their peaks.
-bool IsFragmentation(const HeapAnalysis& analysis) {
-  if (!analysis.heap->capabilities.has_segments) return false;
+// The rise of a step where memory rises for several steps in a row and then falls by more than one of them. Steps that
+// alternate between two levels are no sawtooth.
+std::optional<int64_t> RiseOfTooth(const std::vector<int64_t>& changes, int64_t noise) {
+  std::vector<int64_t> rises;
+  bool is_tooth = false;
+  size_t in_row = 0;
+  for (const int64_t change : changes) {
+    if (change > noise) {
+      rises.push_back(change);
+      ++in_row;
+      continue;
+    }
+    if (change >= -noise) continue;
+    if (in_row >= 2 && -change > rises.back()) is_tooth = true;
+    in_row = 0;
+  }
+  return is_tooth ? std::optional<int64_t>(Median(rises)) : std::nullopt;
+}
+
+void CountTeeth(const std::vector<int64_t>& changes, int64_t noise, Growth& growth) {
+  int64_t largest = 0;
+  for (const int64_t change : changes) {
+    if (change >= -noise) continue;
+    ++growth.tooth_count;
+    largest = std::max(largest, -change);
+  }
+  growth.tooth_bytes = static_cast<uint64_t>(largest);
+}
+
+// By how much reserved memory grows in several steps, if it is much more than their peaks grow; else 0.
+uint64_t GrowthOfReserved(const HeapAnalysis& analysis) {
+  if (!analysis.heap->capabilities.has_segments) return 0;
   const std::vector<StepSpan>& steps = analysis.timeline.steps;
   const Curve reserved = BuildCurve(*analysis.store, *analysis.heap, Measure::kReserved);
   const auto reserved_at = [&](const StepSpan& step) {
@@ -99,7 +129,9 @@ bool IsFragmentation(const HeapAnalysis& analysis) {
   for (size_t step = kFirstSteadyStep + 1; step < steps.size(); ++step) {
     grows += reserved_at(steps[step]) > reserved_at(steps[step - 1]) ? 1 : 0;
   }
-  return grows >= 2 && growth > before / 4 && growth > 2 * std::max<int64_t>(peak_of(steps.back()) - peak_of(first), 0);
+  const bool is_much =
+      grows >= 2 && growth > before / 4 && growth > 2 * std::max<int64_t>(peak_of(steps.back()) - peak_of(first), 0);
+  return is_much ? static_cast<uint64_t>(growth) : 0;
 }
 
 void NameHolder(const HeapAnalysis& analysis, size_t from_step, size_t to_step, Growth& growth) {
@@ -146,12 +178,13 @@ Growth FindGrowth(const HeapAnalysis& analysis) {
   const auto falls = static_cast<size_t>(
       std::count_if(changes.begin(), changes.end(), [&](int64_t change) { return change < -noise; }));
   const int64_t median = Median(changes);
-  if (grows >= 2 && falls > 0) {
+  if (const auto tooth = RiseOfTooth(changes, noise)) {
     growth.kind = GrowthKind::kSawtooth;
-    growth.bytes_per_step = median;
+    growth.bytes_per_step = *tooth;
     growth.begin_step = kFirstSteadyStep;
+    CountTeeth(changes, noise, growth);
     NameHolder(analysis, kFirstSteadyStep, steps.size() - 1, growth);
-  } else if (grows >= 2 && grows * 10 >= changes.size() * 8) {
+  } else if (grows >= 2 && falls == 0 && grows * 10 >= changes.size() * 8) {
     growth.kind = GrowthKind::kLeak;
     growth.bytes_per_step = median;
     growth.begin_step = kFirstSteadyStep;
@@ -159,10 +192,14 @@ Growth FindGrowth(const HeapAnalysis& analysis) {
   } else if (grows > 0 && falls == 0 && changes.size() >= 3) {
     const auto jump = std::max_element(changes.begin(), changes.end());
     JudgeJump(analysis, kFirstSteadyStep + static_cast<size_t>(jump - changes.begin()), *jump, growth);
-  } else if (steps.size() >= kFirstSteadyStep + 3 && IsFragmentation(analysis)) {
-    growth.kind = GrowthKind::kFragmentation;
-    growth.begin_step = kFirstSteadyStep;
+  } else if (steps.size() >= kFirstSteadyStep + 3) {
+    growth.reserved_growth_bytes = GrowthOfReserved(analysis);
+    if (growth.reserved_growth_bytes > 0) {
+      growth.kind = GrowthKind::kFragmentation;
+      growth.begin_step = kFirstSteadyStep;
+    }
   }
+  if (growth.kind == GrowthKind::kLeak) growth.ends_in_oom = FindOutOfMemoryEnd(analysis, median);
   return growth;
 }
 

@@ -8,18 +8,18 @@
 namespace memstrata {
 namespace {
 
-std::string NameOf(const Store& store, StackId stack) {
-  const std::vector<FrameId> frames = FramesOf(store, stack);
-  const FrameTable& table = store.stacks.frames();
-  const FrameId frame = frames[UsefulFrameIndex(store, frames)];
-  return fmt::format("{} ({}:{})", ShortFunctionName(store.String(table.function[frame.value])),
-                     ShortPath(store.String(table.file[frame.value]), 1), table.line[frame.value]);
-}
-
 std::string HeldBy(const HeapAnalysis& analysis, const Growth& growth) {
   return growth.holder_stack
-             ? fmt::format(", most of it allocated in {}", NameOf(*analysis.store, *growth.holder_stack))
+             ? fmt::format(", most of it allocated in {}", UsefulFrameName(*analysis.store, *growth.holder_stack))
              : std::string();
+}
+
+std::string EndOf(const Growth& growth) {
+  if (!growth.ends_in_oom) return "";
+  const OutOfMemoryEnd& end = *growth.ends_in_oom;
+  return fmt::format(" {} step {}, at a request of {}.",
+                     end.is_recorded ? "It ends in out-of-memory in" : "Memory runs out at the latest in", end.step,
+                     FormatBytes(end.requested_bytes));
 }
 
 std::string Sentence(const HeapAnalysis& analysis, const Growth& growth) {
@@ -28,16 +28,20 @@ std::string Sentence(const HeapAnalysis& analysis, const Growth& growth) {
   const uint32_t step = growth.begin_step.value_or(0);
   switch (growth.kind) {
     case GrowthKind::kLeak:
-      return fmt::format("Each step leaves {} more{}.", amount, held_by);
+      return fmt::format("Each step leaves {} more{}.{}", amount, held_by, EndOf(growth));
     case GrowthKind::kWarmUp:
       return fmt::format("Step {} adds {} once, blocks of the sizes of the parameters{}; later steps add nothing.",
                          step, amount, held_by);
     case GrowthKind::kSawtooth:
-      return fmt::format("Memory grows by {} a step and falls back{}: a collector frees it late.", amount, held_by);
+      return fmt::format("Memory grows by {} a step and falls back by up to {}, {}{}: a collector frees it late.",
+                         amount, FormatBytes(growth.tooth_bytes.value_or(0)), FormatCount(growth.tooth_count, "time"),
+                         held_by);
     case GrowthKind::kOneOff:
       return fmt::format("Step {} leaves {} that stays{}; later steps add nothing.", step, amount, held_by);
     case GrowthKind::kFragmentation:
-      return "Reserved memory grows from step to step, live memory does not: free blocks do not fit the requests.";
+      return fmt::format(
+          "Reserved memory grows by {} from step to step, live memory does not: free blocks do not fit the requests.",
+          FormatBytes(growth.reserved_growth_bytes));
     case GrowthKind::kUnknown:
       return "It cannot be told whether memory grows.";
     case GrowthKind::kNoGrowth:
@@ -76,6 +80,7 @@ std::vector<Finding> ReportGrowth(const HeapAnalysis& analysis) {
   finding.severity = is_fault ? FindingSeverity::kWarning : FindingSeverity::kInfo;
   finding.text = Sentence(analysis, growth);
   if (growth.bytes_per_step) finding.bytes = static_cast<uint64_t>(std::max<int64_t>(0, *growth.bytes_per_step));
+  if (growth.kind == GrowthKind::kFragmentation) finding.bytes = growth.reserved_growth_bytes;
   finding.confidence = Confidence::kComputed;
   finding.remedy = RemedyFor(growth.kind);
   if (growth.begin_step) finding.evidence.begin_seq = analysis.timeline.steps[*growth.begin_step].begin_seq;

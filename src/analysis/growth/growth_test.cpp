@@ -25,6 +25,31 @@ TEST(Growth, ALeakHasItsBytesAndItsHolder) {
   EXPECT_EQ(store.String(store.stacks.frames().function[frame]), "remember");
 }
 
+TEST(Growth, StepsThatAlternateAreNoSawtooth) {
+  // Each even step keeps a block until the next one ends.
+  TestProgram program;
+  uint32_t kept = kNone;
+  for (int step = 0; step < 8; ++step) {
+    const uint32_t block =
+        program.Alloc(4 << 20, {"<module>@train.py:9", "train@train.py:2", "forward@torch/nn/modules/linear.py:100"});
+    program.Free(
+        program.Alloc(4, {"<module>@train.py:9", "train@train.py:3", "_make_grads@torch/autograd/__init__.py:2"}), {});
+    program.Free(block, {});
+    program.Free(program.Alloc(4096, {"<module>@train.py:9", "train@train.py:4", "step@torch/optim/sgd.py:2"}),
+                 {"<module>@train.py:9", "train@train.py:4"});
+    if (step % 2 == 0) {
+      kept = program.Alloc(8 << 20, {"<module>@train.py:9", "train@train.py:5"});
+    } else {
+      program.Free(kept, {"<module>@train.py:9", "train@train.py:6"});
+    }
+  }
+  const Store store = program.Finish();
+  const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
+  ASSERT_EQ(analysis.timeline.steps.size(), 8U);
+  EXPECT_NE(FindGrowth(analysis).kind, GrowthKind::kSawtooth);
+  EXPECT_NE(FindGrowth(analysis).kind, GrowthKind::kLeak);
+}
+
 TEST(Growth, TwoStepsCannotShowALeak) {
   const Store store = MakeTraining(2, 12 << 20);
   EXPECT_EQ(FindGrowth(AnalyseHeap(store, store.heaps[0])).kind, GrowthKind::kNoGrowth);

@@ -10,11 +10,6 @@
 namespace memstrata {
 namespace {
 
-constexpr std::string_view kBandWords[] = {
-    "parameters",  "buffers", "gradients", "optimizer state", "activations",   "autocast copies", "logits",
-    "temporaries", "inputs",  "KV cache",  "workspaces",      "communication", "stack",           "unknown",
-};
-
 // Blocks of one category that stay from when the last of them came to the end of the recording.
 std::optional<Mark> FindConstantBand(const HeapAnalysis& analysis, Category category) {
   const AllocationTable& table = analysis.store->allocations;
@@ -22,7 +17,8 @@ std::optional<Mark> FindConstantBand(const HeapAnalysis& analysis, Category cate
   Mark mark{MarkKind::kConstantBand, kNone, 0, count, 0, 0, "", {0}};
   uint64_t largest = 0;
   for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
-    if (analysis.CategoryOf(row) != category || table.free_requested_seq[row] != kNone) continue;
+    const bool ends = table.free_requested_seq[row] != kNone || table.free_seq[row] != kNone;
+    if (analysis.CategoryOf(row) != category || ends) continue;
     if (table.alloc_seq[row] != kNone) mark.begin_seq = std::max(mark.begin_seq, table.alloc_seq[row] + 1);
     mark.bytes += table.size_bytes[row];
     mark.count = *mark.count + 1;
@@ -32,8 +28,7 @@ std::optional<Mark> FindConstantBand(const HeapAnalysis& analysis, Category cate
   }
   const bool is_much = mark.bytes * 100 >= analysis.peak.bytes;
   if (!is_much || mark.begin_seq >= count) return std::nullopt;
-  mark.text = fmt::format("{}: {} in {} blocks", kBandWords[static_cast<size_t>(category)], FormatBytes(mark.bytes),
-                          *mark.count);
+  mark.text = fmt::format("{}: {} in {} blocks", CategoryWords(category), FormatBytes(mark.bytes), *mark.count);
   return mark;
 }
 
@@ -66,6 +61,8 @@ std::optional<Mark> FindGrowthMark(const HeapAnalysis& analysis) {
       return mark;
     case GrowthKind::kSawtooth:
       mark.kind = MarkKind::kSawtooth;
+      mark.bytes = growth.tooth_bytes.value_or(0);
+      mark.count = growth.tooth_count;
       mark.text = fmt::format("Grows by {} a step and falls back", FormatBytes(bytes));
       return mark;
     case GrowthKind::kOneOff:
@@ -77,19 +74,51 @@ std::optional<Mark> FindGrowthMark(const HeapAnalysis& analysis) {
       return mark;
     case GrowthKind::kNoGrowth:
       mark.bytes = growth.level_bytes[first];
+      mark.count = growth.step_count - first;
       mark.text = fmt::format("Every step starts from {}", FormatBytes(mark.bytes));
       return mark;
     case GrowthKind::kFragmentation:
+      mark.kind = MarkKind::kPoolGrowth;
+      mark.bytes = growth.reserved_growth_bytes;
+      mark.count = growth.step_count - first;
+      mark.text = fmt::format("Reserved memory grows by {}, live memory does not", FormatBytes(mark.bytes));
+      return mark;
     case GrowthKind::kUnknown:
       break;
   }
   return std::nullopt;
 }
 
+// The program's own annotations of the representative step, or of the whole recording where there is none.
+void AddAnnotations(const HeapAnalysis& analysis, const StepView& view, std::vector<Mark>& marks) {
+  constexpr size_t kMost = 50;
+  const SpanTable& spans = analysis.store->spans;
+  const StepSpan range = view.step == kNone ? StepSpan{0, analysis.heap->events.size(), false} : view.span;
+  const auto heap = static_cast<uint32_t>(analysis.heap - analysis.store->heaps.data());
+  size_t count = 0;
+  for (uint32_t row = 0; row < spans.size() && count < kMost; ++row) {
+    const uint32_t begin = spans.begin_seq[row];
+    const uint32_t end = spans.end_seq[row];
+    const bool is_here = spans.kind[row] == SpanKind::kAnnotation && spans.heap[row] == heap && begin != kNone &&
+                         end != kNone && begin >= range.begin_seq && end <= range.end_seq && begin < end;
+    if (!is_here) continue;
+    const uint64_t rise = analysis.HighestIn(begin, end).bytes - analysis.live.At(Moment{begin});
+    marks.push_back({MarkKind::kAnnotation,
+                     view.step,
+                     begin,
+                     end,
+                     rise,
+                     std::nullopt,
+                     fmt::format("{}: rises by {}", analysis.store->String(spans.name[row]), FormatBytes(rise)),
+                     {0}});
+    ++count;
+  }
+}
+
 }  // namespace
 
 std::string BandLabel(const Band& band) {
-  return fmt::format("{} {}", kBandWords[static_cast<size_t>(band.category)], FormatBytes(band.at_peak_bytes));
+  return fmt::format("{} {}", CategoryWords(band.category), FormatBytes(band.at_peak_bytes));
 }
 
 std::string_view MarkReading(MarkKind kind) {
@@ -131,6 +160,10 @@ std::string_view MarkReading(MarkKind kind) {
       return "A sawtooth is memory that a collector frees late.";
     case MarkKind::kOneOffStep:
       return "One stair and then none: something was kept once.";
+    case MarkKind::kPoolGrowth:
+      return "A reserved line that climbs over a level curve is free memory in pieces that fit no request.";
+    case MarkKind::kAnnotation:
+      return "The program itself named this part; the bytes are by how much memory rises in it.";
     case MarkKind::kFlat:
       return "Steps that start from the same level leave nothing behind.";
   }
@@ -157,6 +190,7 @@ Marks FindMarks(const HeapAnalysis& analysis) {
     if (result.marks[i].step == view.step) result.anatomy.push_back(static_cast<uint32_t>(i));
   }
   if (auto mark = FindGrowthMark(analysis)) result.marks.push_back(std::move(*mark));
+  AddAnnotations(analysis, view, result.marks);
   return result;
 }
 

@@ -32,7 +32,9 @@ enum class MarkKind : uint8_t {
   kGrowth,
   kSawtooth,
   kOneOffStep,
+  kPoolGrowth,
   kFlat,
+  kAnnotation,
 };
 inline constexpr std::string_view kMarkKindNames[] = {
     "constant_band",
@@ -53,7 +55,9 @@ inline constexpr std::string_view kMarkKindNames[] = {
     "growth",
     "sawtooth",
     "one_off_step",
+    "pool_growth",
     "flat",
+    "annotation",
 };
 
 struct Mark {

@@ -60,9 +60,12 @@ TEST(NextPeak, IsThePeakWithoutTheCategory) {
   const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
   EXPECT_EQ(analysis.peak.bytes, 150U);
   for (const NextPeak& next : FindNextPeaks(analysis)) EXPECT_EQ(next.peak.bytes + next.gain_bytes, 150U);
-  ASSERT_EQ(FindNextPeaks(analysis).size(), 2U);
-  EXPECT_EQ(FindNextPeaks(analysis)[0].gain_bytes, 100U);
-  EXPECT_EQ(FindNextPeaks(analysis)[1].gain_bytes, 50U);
+  std::vector<uint64_t> gains_of_categories;
+  for (const NextPeak& next : FindNextPeaks(analysis)) {
+    if (next.category) gains_of_categories.push_back(next.gain_bytes);
+  }
+  EXPECT_EQ(gains_of_categories, (std::vector<uint64_t>{100, 50}));
+  EXPECT_EQ(FindNextPeaks(analysis).size(), 4U);  // the stacks of both too
 }
 
 }  // namespace

@@ -3,16 +3,21 @@
 #include <algorithm>
 
 #include "analysis/bands/bands.h"
+#include "analysis/frames/useful_frame.h"
+#include "analysis/holders/holders.h"
 
 namespace memstrata {
 namespace {
 
-// The live curve without the blocks of one category.
-Peak PeakWithout(const HeapAnalysis& analysis, Category category) {
+constexpr size_t kMostStacks = 5;
+
+// The live curve without some blocks.
+template <class IsRemoved>
+Peak PeakWithout(const HeapAnalysis& analysis, IsRemoved is_removed) {
   const AllocationTable& table = analysis.store->allocations;
   std::vector<int64_t> change(analysis.heap->events.size() + 1, 0);  // by events that have happened
   for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
-    if (analysis.CategoryOf(row) != category) continue;
+    if (!is_removed(row)) continue;
     const auto bytes = static_cast<int64_t>(table.size_bytes[row]);
     change[table.alloc_seq[row] == kNone ? 0 : table.alloc_seq[row] + 1] += bytes;
     if (table.free_seq[row] != kNone) change[table.free_seq[row] + 1] -= bytes;
@@ -29,13 +34,28 @@ Peak PeakWithout(const HeapAnalysis& analysis, Category category) {
 
 }  // namespace
 
+NextPeak FindPeakWithout(const HeapAnalysis& analysis, Category category) {
+  const Peak peak = PeakWithout(analysis, [&](uint32_t row) { return analysis.CategoryOf(row) == category; });
+  return {std::string(kCategoryNames[static_cast<size_t>(category)]),
+          category,
+          {0},
+          peak,
+          analysis.peak.bytes - peak.bytes};
+}
+
 std::vector<NextPeak> FindNextPeaks(const HeapAnalysis& analysis) {
   std::vector<NextPeak> result;
   for (const Band& band : FindBands(analysis)) {
-    if (band.at_peak_bytes * 100 < analysis.peak.bytes) continue;
-    const Peak peak = PeakWithout(analysis, band.category);
-    result.push_back(
-        {std::string(kCategoryNames[static_cast<size_t>(band.category)]), peak, analysis.peak.bytes - peak.bytes});
+    if (band.at_peak_bytes * 100 >= analysis.peak.bytes) result.push_back(FindPeakWithout(analysis, band.category));
+  }
+  const StackId none{0};
+  for (const Holder& holder : FindHolders(*analysis.store, *analysis.heap, analysis.categories, analysis.peak.moment,
+                                          HolderKey::kStack, kMostStacks)) {
+    if (holder.is_other || holder.stack == none || holder.bytes * 100 < analysis.peak.bytes) continue;
+    const Peak peak =
+        PeakWithout(analysis, [&](uint32_t row) { return analysis.store->allocations.stack[row] == holder.stack; });
+    result.push_back({UsefulFrameName(*analysis.store, holder.stack), std::nullopt, holder.stack, peak,
+                      analysis.peak.bytes - peak.bytes});
   }
   std::stable_sort(result.begin(), result.end(),
                    [](const NextPeak& a, const NextPeak& b) { return a.gain_bytes > b.gain_bytes; });

@@ -41,6 +41,59 @@ bool LeadsToBackward(const std::vector<Run>& runs, size_t i) {
   return false;
 }
 
+// Of each stack, who made the outermost call of a module; kNone where it has none.
+std::vector<uint32_t> ModelCallers(const Store& store) {
+  const StackTable& stacks = store.stacks.stacks();
+  const FrameTable& frames = store.stacks.frames();
+  std::vector<uint32_t> callers(stacks.size(), kNone);
+  for (uint32_t node = 1; node < stacks.size(); ++node) {  // parents come first
+    const uint32_t parent = stacks.parent[node].value;
+    const uint32_t frame = stacks.frame[node].value;
+    const bool is_module_call = store.String(frames.function[frame]).ends_with("_call_impl") &&
+                                store.String(frames.file[frame]).ends_with("torch/nn/modules/module.py");
+    callers[node] = callers[parent] != kNone || !is_module_call ? callers[parent] : parent;
+  }
+  return callers;
+}
+
+// Forwards that a failed request cut off belong to the training when the same line calls the model there.
+class CutOffForwards {
+ public:
+  CutOffForwards(const Store& store, const Heap& heap) : store_(store), heap_(heap), callers_(ModelCallers(store)) {}
+
+  bool IsCutOff(const Run& run) const {
+    for (uint32_t seq = run.begin; seq < std::min(run.end + 1, heap_.events.size()); ++seq) {
+      if (store_.events.kind[heap_.events.begin + seq] == EventKind::kOutOfMemory) return true;
+    }
+    return false;
+  }
+  uint32_t CallerOf(const Run& run) const {
+    for (uint32_t seq = run.begin; seq < run.end; ++seq) {
+      const uint32_t caller = callers_[store_.events.stack[heap_.events.begin + seq].value];
+      if (caller != kNone) return caller;
+    }
+    return kNone;
+  }
+
+ private:
+  const Store& store_;
+  const Heap& heap_;
+  std::vector<uint32_t> callers_;
+};
+
+void KeepCutOffForwards(const Store& store, const Heap& heap, const std::vector<Run>& runs,
+                        std::vector<bool>& is_evaluation) {
+  const CutOffForwards cut_off(store, heap);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (!is_evaluation[i] || !cut_off.IsCutOff(runs[i])) continue;
+    const uint32_t caller = cut_off.CallerOf(runs[i]);
+    for (size_t k = 0; k < runs.size() && is_evaluation[i] && caller != kNone; ++k) {
+      const bool is_of_training = IsForward(runs[k].phase) && !is_evaluation[k];
+      if (is_of_training && cut_off.CallerOf(runs[k]) == caller) is_evaluation[i] = false;
+    }
+  }
+}
+
 // Live bytes at the end of each step.
 std::vector<uint64_t> LiveAtStepEnds(const Store& store, const Heap& heap, const Timeline& timeline) {
   std::vector<uint64_t> live;
@@ -71,6 +124,7 @@ void MarkEvaluation(const Store& store, const Heap& heap, StackLabels& labels) {
   if (is_cut_off && has_oom) return;  // it never came to a backward
   std::vector<bool> is_evaluation(runs.size(), false);
   for (size_t i = 0; i < runs.size(); ++i) is_evaluation[i] = IsForward(runs[i].phase) && !LeadsToBackward(runs, i);
+  if (has_oom) KeepCutOffForwards(store, heap, runs, is_evaluation);
   for (size_t i = 0; i < runs.size(); ++i) {
     const bool is_between =
         i > 0 && i + 1 < runs.size() && is_training && runs[i].phase == Phase::kInput && is_evaluation[i + 1];
@@ -88,6 +142,25 @@ void MarkEvaluation(const Store& store, const Heap& heap, StackLabels& labels) {
   }
 }
 
+namespace {
+
+// A cache that grows is written anew: what a step leaves, a later one replaces. What nothing replaces is a leak.
+bool IsReplaced(const Store& store, const Heap& heap, const Timeline& timeline) {
+  uint64_t left_bytes = 0;
+  uint64_t replaced_bytes = 0;
+  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
+    const uint32_t begin = store.allocations.alloc_seq[row];
+    const uint32_t end = store.allocations.free_requested_seq[row];
+    const uint32_t step = begin == kNone ? kNone : timeline.step_of_event[begin];
+    if (step == kNone || step + 1 >= timeline.steps.size() || end < timeline.steps[step].end_seq) continue;
+    left_bytes += store.allocations.size_bytes[row];
+    if (end != kNone) replaced_bytes += store.allocations.size_bytes[row];
+  }
+  return replaced_bytes * 2 > left_bytes;
+}
+
+}  // namespace
+
 void MarkGeneration(const Store& store, const Heap& heap, Timeline& timeline) {
   constexpr size_t kFewestSteps = 4;
   if (timeline.steps.size() < kFewestSteps || std::find(timeline.phase_of_event.begin(), timeline.phase_of_event.end(),
@@ -97,6 +170,9 @@ void MarkGeneration(const Store& store, const Heap& heap, Timeline& timeline) {
   size_t grows = 0;
   for (size_t step = 1; step + 1 < live.size(); ++step) grows += live[step] > live[step - 1] ? 1 : 0;
   if (grows * 10 < (live.size() - 2) * 8) return;
+  const bool calls_model = std::any_of(timeline.phase_of_event.begin(), timeline.phase_of_event.end(),
+                                       [](Phase phase) { return phase == Phase::kEval || IsForward(phase); });
+  if (!calls_model || !IsReplaced(store, heap, timeline)) return;
   for (uint32_t seq = timeline.steps[0].begin_seq; seq < heap.events.size(); ++seq) {
     Phase& phase = timeline.phase_of_event[seq];
     const bool is_forward = phase == Phase::kEval || IsForward(phase);

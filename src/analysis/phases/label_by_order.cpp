@@ -2,199 +2,277 @@
 
 #include <algorithm>
 
-#include "analysis/phases/order_landmarks.h"
-#include "base/flat_map.h"
+#include "analysis/phases/backward_passes.h"
+#include "analysis/phases/forward_pattern.h"
+#include "analysis/phases/recompute_by_order.h"
 
 namespace memstrata {
 namespace {
 
+/// Indices into OrderEvents, [begin, end).
+struct IndexRange {
+  uint32_t begin = 0;
+  uint32_t end = 0;
+};
+
+// Fewer gradients that are dropped together are taken for something else.
+constexpr uint32_t kFewestDropped = 3;
+
 class OrderLabeller {
  public:
   OrderLabeller(const Store& store, const Heap& heap)
-      : marks_(FindOrderLandmarks(store, heap)), phases_(heap.events.size(), Phase::kOther) {}
+      : store_(store),
+        heap_(heap),
+        events_(CollectOrderEvents(store, heap)),
+        count_(static_cast<uint32_t>(events_.size())),
+        failure_index_(LastFailure()),
+        passes_(FindBackwardPasses(events_, failure_index_)),
+        phases_(heap.events.size(), Phase::kOther) {}
 
   std::vector<Phase> Run() {
-    const uint32_t count = static_cast<uint32_t>(phases_.size());
-    Fill(0, marks_.load_end_seq, Phase::kLoad);
-    uint32_t forward = marks_.load_end_seq;
-    for (size_t i = 0; i < marks_.backward_begin_seqs.size(); ++i) {
-      const uint32_t begin = marks_.backward_begin_seqs[i];
-      const uint32_t next = i + 1 < marks_.backward_begin_seqs.size() ? marks_.backward_begin_seqs[i + 1] : count;
-      LabelForward(forward, begin);
-      const uint32_t end = BackwardEnd(begin, next);
-      Fill(begin, end, Phase::kBackward);
-      LabelRecompute(forward, begin, end);
-      forward = LabelUpdate(end, next);
+    if (passes_.empty()) {
+      LabelWithoutBackward();
+    } else {
+      FindGradients();
+      std::vector<IndexRange> inputs;
+      for (size_t i = 0; i < passes_.size(); ++i) inputs.push_back(FindInputs(i));
+      for (size_t i = 0; i < passes_.size(); ++i) LabelPass(passes_[i], inputs[i]);
+      LabelLoad(inputs[0]);
+      const ForwardPattern pattern(events_, passes_, gradient_sizes_);
+      for (size_t i = 0; i < passes_.size(); ++i) {
+        const uint32_t end = i + 1 < passes_.size() ? inputs[i + 1].begin : count_;
+        LabelUpdate({passes_[i].end, end}, pattern);
+      }
+      LabelDrops();
     }
-    for (const GradientDrop& drop : marks_.drops) Fill(drop.begin_seq, std::min(drop.end_seq, count), Phase::kZeroGrad);
-    if (marks_.backward_begin_seqs.empty() && forward > 0) Fill(forward, count, Phase::kForward);  // inference
-    if (!marks_.backward_begin_seqs.empty()) LabelRest(forward);
+    LabelAfterFailure();
     return std::move(phases_);
   }
 
  private:
+  uint32_t Seq(uint32_t index) const { return index < count_ ? events_[index].seq : heap_.events.size(); }
+
   void Fill(uint32_t begin, uint32_t end, Phase phase) {
-    if (begin < end) std::fill(phases_.begin() + begin, phases_.begin() + end, phase);
-  }
-  size_t IndexAt(uint32_t seq) const { return OrderIndexAt(marks_.events, seq); }
-
-  // A batch comes first and stays until the next one replaces it; the activations are gone by then.
-  void LabelForward(uint32_t begin, uint32_t backward) {
-    Fill(begin, backward, Phase::kForward);
-    constexpr size_t kMostInputs = 16;
-    uint32_t end = begin;
-    size_t inputs = 0;
-    for (size_t i = IndexAt(begin); i < marks_.events.size() && marks_.events[i].seq < backward && inputs < kMostInputs;
-         ++i) {
-      const OrderEvent& event = marks_.events[i];
-      const bool is_short = event.is_alloc && event.free_seq < backward;
-      const bool is_larger = event.is_alloc && inputs > 0 && event.size_bytes > 16 * first_input_bytes_;
-      if (is_short || is_larger) break;
-      if (event.is_alloc && inputs++ == 0) first_input_bytes_ = event.size_bytes;
-      end = event.seq + (event.is_alloc ? 1 : 2);
-    }
-    Fill(begin, std::min(end, backward), Phase::kInput);
+    if (begin < end) std::fill(phases_.begin() + (begin == 0 ? 0 : Seq(begin)), phases_.begin() + Seq(end), phase);
   }
 
-  // The backward goes on while it makes gradients and gives back what the forward left, until the optimizer starts.
-  uint32_t BackwardEnd(uint32_t begin, uint32_t next) const {
-    uint32_t limit = next;
-    const auto drop = std::find_if(marks_.drops.begin(), marks_.drops.end(),
-                                   [&](const GradientDrop& d) { return d.begin_seq > begin; });
-    if (drop != marks_.drops.end()) limit = std::min(limit, drop->begin_seq);
-    const auto forward = std::upper_bound(marks_.forward_begin_seqs.begin(), marks_.forward_begin_seqs.end(), begin);
-    if (forward != marks_.forward_begin_seqs.end()) limit = std::min(limit, *forward);
-    if (const uint32_t optimizer = OptimizerBegin(begin, limit); optimizer < limit) return optimizer;
-    if (limit < phases_.size() && marks_.parameters_bytes.size() > 3) return limit;  // an update in place, or none yet
-    uint32_t last = begin;
-    if (drop != marks_.drops.end() && drop->last_alloc_seq != kNone && drop->last_alloc_seq > begin &&
-        drop->last_alloc_seq < limit)
-      last = drop->last_alloc_seq;
-    for (size_t i = IndexAt(begin); i < marks_.events.size() && marks_.events[i].seq < limit; ++i) {
-      const OrderEvent& event = marks_.events[i];
-      const bool of_forward =
-          !event.is_alloc && event.alloc_seq != kNone && event.alloc_seq < begin && event.size_bytes > 8;
-      if (of_forward && !IsInput(event.alloc_seq)) last = std::max(last, event.seq);
+  uint32_t LastFailureSeq() const {
+    for (uint32_t seq = heap_.events.size(); seq-- > 0;) {
+      if (store_.events.kind[heap_.events.begin + seq] == EventKind::kOutOfMemory) return seq;
     }
-    size_t i = IndexAt(last) + 1;
+    return kNone;
+  }
+  uint32_t LastFailure() const {
+    const uint32_t seq = LastFailureSeq();
+    return seq == kNone ? kNone : OrderIndexAt(events_, seq);
+  }
+
+  uint32_t LastAlloc() const {
+    uint32_t index = count_;
+    while (index > 0 && !events_[index - 1].is_alloc) --index;
+    return index;
+  }
+
+  // Gradients are made in a backward and outlive it.
+  void FindGradients() {
+    is_gradient_.resize(count_, false);
+    for (const BackwardPass& pass : passes_) {
+      for (uint32_t i = pass.begin; i < pass.end; ++i) {
+        if (!events_[i].IsLargeAlloc() || !events_[i].LivesBeyond(pass.end)) continue;
+        is_gradient_[i] = true;
+        ++gradient_sizes_[events_[i].size_bytes];
+      }
+    }
+  }
+
+  bool IsGradient(uint32_t alloc_index) const { return alloc_index != kNone && is_gradient_[alloc_index]; }
+
+  // A batch comes right before the forward and stays until the next one replaces it, after the backward.
+  IndexRange FindInputs(size_t pass_index) const {
+    constexpr uint32_t kMostBetween = 40;
+    const BackwardPass& pass = passes_[pass_index];
+    const uint32_t begin = pass_index == 0 ? 0 : passes_[pass_index - 1].end;
+    const uint32_t latest = pass_index + 1 < passes_.size() ? passes_[pass_index + 1].end : count_;
+    const auto is_input = [&](const OrderEvent& event) {
+      return event.IsLargeAlloc() && event.LivesBeyond(pass.end) && event.free_index <= latest;
+    };
+    uint32_t first = kNone;
+    uint32_t last = kNone;
+    for (uint32_t i = pass.forward_begin; i-- > begin;) {
+      const OrderEvent& event = events_[i];
+      if (is_input(event)) {
+        first = i;
+        if (last == kNone) last = i;
+      } else if (first == kNone && pass.forward_begin - i > kMostBetween) {
+        break;
+      } else if (first != kNone && (event.IsLargeAlloc() || (!event.is_alloc && IsOfUpdate(event, begin)))) {
+        break;
+      }
+    }
+    if (first == kNone) return {pass.forward_begin, pass.forward_begin};
     uint32_t end = last + 1;
-    while (i < marks_.events.size() && marks_.events[i].seq < limit && !marks_.events[i].is_alloc)
-      end = marks_.events[i++].seq + 2;
-    return std::min(std::max(end, last + 1), limit);
+    while (end < pass.forward_begin && !events_[end].is_alloc) ++end;  // what the new batch replaces
+    return {first, end};
   }
 
-  // The optimizer goes through the parameters in their order; the backward makes their gradients in the opposite one.
-  uint32_t OptimizerBegin(uint32_t begin, uint32_t limit) const {
-    constexpr size_t kEnough = 4;
-    const std::vector<uint64_t>& parameters = marks_.parameters_bytes;
-    if (parameters.size() < kEnough) return limit;
-    std::vector<uint32_t> first_seqs;  // allocations of the first parameter's size
-    constexpr size_t kManyScalars = 6;
-    size_t scalar_count = 0;  // scalars in a row
-    uint32_t first_scalar = limit;
-    size_t matched = 0;
-    size_t second_count = 0;  // the optimizer makes as many for the first parameter as for the second
-    for (size_t i = IndexAt(begin); i < marks_.events.size() && marks_.events[i].seq < limit; ++i) {
-      const OrderEvent& event = marks_.events[i];
-      if (!event.is_alloc) continue;
-      if (event.size_bytes <= 8) {
-        // Norms of all gradients: they are clipped before the update.
-        if (scalar_count++ == 0) first_scalar = event.seq;
-        if (scalar_count >= kManyScalars) return first_scalar;
+  // A free of what was made since `begin`, or of a gradient.
+  bool IsOfUpdate(const OrderEvent& event, uint32_t begin) const {
+    return event.alloc_index != kNone && (event.alloc_index >= begin || IsGradient(event.alloc_index));
+  }
+
+  void LabelPass(const BackwardPass& pass, IndexRange input) {
+    Fill(input.begin, input.end, Phase::kInput);
+    Fill(input.end, pass.begin, Phase::kForward);
+    Fill(pass.begin, pass.end, Phase::kBackward);
+    for (const Recompute& part : FindRecomputes(events_, pass))
+      std::fill(phases_.begin() + Seq(part.first), phases_.begin() + Seq(part.last) + 1, Phase::kRecompute);
+  }
+
+  // Before the first batch the model is loaded; a recording that starts later begins with the rest of a step.
+  void LabelLoad(IndexRange input) {
+    uint32_t load_end = 0;  // after the last parameter
+    uint32_t older_count = 0;
+    for (uint32_t i = 0; i < input.begin; ++i) {
+      const bool stays = events_[i].IsLargeAlloc() && events_[i].free_index == kNone;
+      if (stays && gradient_sizes_.contains(events_[i].size_bytes)) load_end = i + 1;
+      if (!events_[i].is_alloc && !events_[i].IsScalar() && events_[i].alloc_index == kNone) ++older_count;
+    }
+    if (load_end == 0 && older_count >= kFewestDropped) {
+      Fill(0, input.begin, Phase::kOptimizer);
+      LabelOldDrops(input.begin);
+      return;
+    }
+    Fill(0, input.begin, Phase::kLoad);
+    // A first forward that saves nothing for long is the warm-up of a compiler.
+    constexpr uint32_t kFewestOfForward = 16;
+    if (load_end == 0 || input.begin - load_end < kFewestOfForward) return;
+    uint32_t first = load_end;
+    const auto is_batch = [&](const OrderEvent& event) {
+      return event.free_index != kNone && event.LivesBeyond(passes_[0].end);
+    };
+    while (first < input.begin && is_batch(events_[first])) ++first;
+    Fill(load_end, first, Phase::kInput);
+    Fill(first, input.begin, Phase::kForward);
+  }
+
+  // Gradients older than the recording that are dropped before its first forward, after temporaries of the same sizes.
+  void LabelOldDrops(uint32_t end) {
+    uint32_t gradient_count = 0;
+    for (uint32_t i = passes_[0].begin; i < passes_[0].end; ++i) gradient_count += is_gradient_[i] ? 1 : 0;
+    for (const FreeRun& run : FindFreeRuns(events_)) {
+      if (run.begin >= end) return;
+      uint32_t first = kNone;
+      uint32_t dropped = 0;
+      for (uint32_t i = run.end; i-- > run.begin && dropped < gradient_count;) {
+        if (events_[i].alloc_index != kNone || !gradient_sizes_.contains(events_[i].size_bytes)) continue;
+        first = i;
+        ++dropped;
+      }
+      if (dropped >= kFewestDropped) Fill(first, run.end, Phase::kZeroGrad);
+    }
+  }
+
+  // After a backward: the optimizer, perhaps an evaluation, and what the program does before its next batch.
+  void LabelUpdate(IndexRange range, const ForwardPattern& pattern) {
+    Fill(range.begin, range.end, Phase::kOther);
+    const uint32_t forward = pattern.FindFirst(range.begin, range.end);
+    if (IsUpdate(range.begin, forward)) {
+      uint32_t end = range.begin;
+      for (uint32_t i = range.begin; i < forward; ++i) {
+        if (events_[i].is_alloc || IsOfUpdate(events_[i], range.begin)) end = i + 1;
+      }
+      Fill(range.begin, end, Phase::kOptimizer);
+    }
+    if (forward == range.end) return;
+    const bool is_cut_off = range.end == count_ && failure_index_ != kNone && failure_index_ > forward;
+    Fill(forward, range.end, is_cut_off ? Phase::kForward : Phase::kEval);
+  }
+
+  // Accumulated gradients are not updated after each backward. An update drops gradients, allocates in their sizes,
+  // takes their norms, or allocates much else.
+  bool IsUpdate(uint32_t begin, uint32_t end) const {
+    constexpr uint32_t kMany = 8;
+    uint32_t sign_count = 0;
+    uint32_t scalar_count = 0;
+    uint32_t other_count = 0;
+    for (uint32_t i = begin; i < end; ++i) {
+      const OrderEvent& event = events_[i];
+      const bool drops = !event.is_alloc && IsGradient(event.alloc_index);
+      const bool is_sized = event.IsLargeAlloc() && gradient_sizes_.contains(event.size_bytes);
+      sign_count += drops || is_sized ? 1 : 0;
+      scalar_count += event.is_alloc && event.IsScalar() ? 1 : 0;
+      other_count += event.IsLargeAlloc() && !is_sized ? 1 : 0;
+    }
+    return sign_count >= kFewestDropped || scalar_count >= kMany || other_count >= kMany;
+  }
+
+  // Frees in a row of gradients.
+  void LabelDrops() {
+    for (const FreeRun& run : FindFreeRuns(events_)) {
+      uint32_t first = kNone;
+      uint32_t last = kNone;
+      uint32_t dropped = 0;
+      for (uint32_t i = run.begin; i < run.end; ++i) {
+        if (!IsGradient(events_[i].alloc_index)) continue;
+        first = std::min(first, i);
+        last = i;
+        ++dropped;
+      }
+      if (dropped >= kFewestDropped) Fill(first, last + 1, Phase::kZeroGrad);
+    }
+  }
+
+  // Inference, or a first step that failed before its backward.
+  void LabelWithoutBackward() {
+    uint32_t load_end = LoadEnd(kNone);
+    if (load_end == 0) load_end = std::min(LoadEnd(LastAlloc()), FirstFree());
+    if (load_end == 0) return;
+    Fill(0, load_end, Phase::kLoad);
+    Fill(load_end, count_, failure_index_ == kNone ? Phase::kEval : Phase::kForward);
+  }
+
+  // After the leading blocks that live beyond `index`, hardly others between them; 0 where they are too few.
+  uint32_t LoadEnd(uint32_t index) const {
+    constexpr uint32_t kMostBetween = 3;
+    constexpr uint32_t kFewestLoaded = 4;
+    uint32_t end = 0;
+    uint32_t loaded_count = 0;
+    uint32_t between_count = 0;
+    for (uint32_t i = 0; i < count_ && between_count <= kMostBetween; ++i) {
+      if (!events_[i].is_alloc) continue;
+      if (!events_[i].LivesBeyond(index)) {
+        ++between_count;
         continue;
       }
-      scalar_count = 0;
-      const bool repeats = matched > 0 && event.size_bytes == parameters[matched - 1];
-      if (!repeats && event.size_bytes != parameters[matched]) {
-        first_seqs.clear();
-        matched = second_count = 0;
-      }
-      if (!repeats && event.size_bytes != parameters[matched]) continue;
-      matched += repeats ? 0 : 1;
-      if (matched == 1) first_seqs.push_back(event.seq);
-      if (matched == 2) ++second_count;
-      if (matched == kEnough) return first_seqs[first_seqs.size() - std::min(first_seqs.size(), second_count)];
+      between_count = 0;
+      ++loaded_count;
+      end = i + 1;
     }
-    return limit;
+    return loaded_count < kFewestLoaded ? 0 : end;
   }
 
-  bool IsInput(uint32_t seq) const { return phases_[seq] == Phase::kInput; }
-
-  // From the end of a backward: the optimizer until the gradients are dropped, or what comes before the next forward.
-  uint32_t LabelUpdate(uint32_t begin, uint32_t next_backward) {
-    const auto drop = std::find_if(marks_.drops.begin(), marks_.drops.end(), [&](const GradientDrop& d) {
-      return d.begin_seq >= begin && d.begin_seq < next_backward;
-    });
-    if (drop == marks_.drops.end()) {
-      const auto forward = std::lower_bound(marks_.forward_begin_seqs.begin(), marks_.forward_begin_seqs.end(), begin);
-      const uint32_t limit =
-          forward == marks_.forward_begin_seqs.end() ? next_backward : std::min(next_backward, *forward);
-      const uint32_t end = OptimizerEnd(begin, limit);
-      Fill(begin, end, Phase::kOptimizer);
-      return end;
-    }
-    const uint32_t update_end = OptimizerEnd(begin, drop->begin_seq);
-    Fill(begin, update_end, Phase::kOptimizer);
-    if (update_end < drop->begin_seq && drop->begin_seq - update_end > 40)
-      return update_end;  // zero_grad after the next forward
-    return drop->end_seq;
+  uint32_t FirstFree() const {
+    uint32_t index = 0;
+    while (index < count_ && events_[index].is_alloc) ++index;
+    return index;
   }
 
-  // States and temporaries of the optimizer have the sizes of the gradients; the next forward brings other sizes.
-  uint32_t OptimizerEnd(uint32_t begin, uint32_t limit) const {
-    if (marks_.drops.empty()) return begin;
-    FlatMap<uint64_t, bool> sizes;
-    for (const uint64_t size : marks_.drops.front().sizes_bytes) sizes[size] = true;
-    uint32_t end = begin;
-    size_t strangers = 0;
-    for (size_t i = IndexAt(begin); i < marks_.events.size() && marks_.events[i].seq < limit; ++i) {
-      const OrderEvent& event = marks_.events[i];
-      const bool fits = sizes.contains(event.size_bytes) || event.size_bytes <= 8;
-      strangers = fits ? 0 : strangers + 1;
-      if (strangers > 2) break;
-      if (fits) end = event.seq + (event.is_alloc ? 1 : 2);
-    }
-    return std::min(end, limit);
+  // What a failure takes down is no part of the step.
+  void LabelAfterFailure() {
+    const uint32_t seq = LastFailureSeq();
+    if (seq == kNone || LastAlloc() > OrderIndexAt(events_, seq)) return;
+    std::fill(phases_.begin() + seq + 1, phases_.end(), Phase::kOther);
   }
 
-  // A recompute repeats the allocations of the forward inside the backward.
-  void LabelRecompute(uint32_t forward, uint32_t backward, uint32_t end) {
-    constexpr size_t kGram = 5;
-    const auto sizes_in = [&](uint32_t from, uint32_t to) {
-      std::vector<size_t> indices;
-      for (size_t i = IndexAt(from); i < marks_.events.size() && marks_.events[i].seq < to; ++i) {
-        if (marks_.events[i].is_alloc) indices.push_back(i);
-      }
-      return indices;
-    };
-    const auto hash_at = [&](const std::vector<size_t>& indices, size_t at) {
-      uint64_t hash = 0;
-      for (size_t k = 0; k < kGram; ++k)
-        hash = hash * 0x9E3779B97F4A7C15ULL + marks_.events[indices[at + k]].size_bytes;
-      return hash;
-    };
-    const std::vector<size_t> first = sizes_in(forward, backward);
-    const std::vector<size_t> again = sizes_in(backward, end);
-    if (first.size() < kGram || again.size() < kGram) return;
-    FlatMap<uint64_t, bool> grams;
-    for (size_t i = 0; i + kGram <= first.size(); ++i) grams[hash_at(first, i)] = true;
-    for (size_t i = 0; i + kGram <= again.size();) {
-      size_t run = i;
-      while (run + kGram <= again.size() && grams.contains(hash_at(again, run))) ++run;
-      if (run > i) Fill(marks_.events[again[i]].seq, marks_.events[again[run + kGram - 2]].seq + 1, Phase::kRecompute);
-      i = run > i ? run + kGram - 1 : i + 1;
-    }
-  }
-
-  // After the last update: a forward that is cut off or an evaluation, or only frees.
-  void LabelRest(uint32_t begin) {
-    const bool is_forward = !marks_.forward_begin_seqs.empty() && marks_.forward_begin_seqs.back() >= begin;
-    if (is_forward) Fill(marks_.forward_begin_seqs.back(), static_cast<uint32_t>(phases_.size()), Phase::kForward);
-  }
-
-  OrderLandmarks marks_;
+  const Store& store_;
+  const Heap& heap_;
+  const OrderEvents events_;
+  const uint32_t count_;
+  const uint32_t failure_index_;
+  const std::vector<BackwardPass> passes_;
   std::vector<Phase> phases_;
-  uint64_t first_input_bytes_ = 0;
+  std::vector<bool> is_gradient_;  // by index of the allocation
+  FlatMap<uint64_t, uint32_t> gradient_sizes_;
 };
 
 }  // namespace

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "analysis/phases/annotations.h"
+#include "analysis/phases/complete_steps.h"
 #include "analysis/phases/evaluation.h"
 #include "analysis/phases/label_by_order.h"
 #include "analysis/phases/label_by_stack.h"
+#include "analysis/phases/period.h"
 #include "analysis/phases/stack_evidence.h"
 #include "analysis/phases/steps.h"
 
@@ -31,6 +34,16 @@ void CutPhases(Timeline& timeline) {
   }
 }
 
+bool HasBackward(const std::vector<Phase>& phases) {
+  return std::find(phases.begin(), phases.end(), Phase::kBackward) != phases.end();
+}
+
+bool HasModelCall(const std::vector<Phase>& phases) {
+  return std::any_of(phases.begin(), phases.end(), [](Phase phase) {
+    return phase == Phase::kForward || phase == Phase::kEval || phase == Phase::kLoss || phase == Phase::kOptimizer;
+  });
+}
+
 }  // namespace
 
 Timeline FindTimeline(const Store& store, const Heap& heap) {
@@ -47,11 +60,24 @@ Timeline FindTimeline(const Store& store, const Heap& heap) {
   } else {
     timeline.basis = PhaseBasis::kOrder;
     timeline.phase_of_event = LabelByOrder(store, heap);
+    if (LabelByAnnotations(store, heap, timeline.phase_of_event)) timeline.basis = PhaseBasis::kAnnotation;
     timeline.is_plain.assign(heap.events.size(), false);
   }
-  CutSteps(timeline, FindStepBegins(store, heap, timeline.phase_of_event, jumps), heap.events.size());
+  std::vector<uint32_t> begins = StepsByAnnotations(store, heap);
+  if (begins.empty()) begins = FindStepBegins(store, heap, timeline.phase_of_event, jumps);
+  if (begins.size() < 2 && !HasBackward(timeline.phase_of_event)) {
+    if (std::vector<uint32_t> periodic = FindPeriodicSteps(store, heap); periodic.size() > 1) {
+      begins = std::move(periodic);
+      if (!HasModelCall(timeline.phase_of_event)) timeline.basis = PhaseBasis::kPeriod;
+    } else if (timeline.basis == PhaseBasis::kOrder && !begins.empty()) {
+      if (std::vector<uint32_t> alike = FindPeriodicLifetimes(store, heap, begins[0]); alike.size() > 1)
+        begins = std::move(alike);
+    }
+  }
+  CutSteps(timeline, begins, heap.events.size());
   MarkGeneration(store, heap, timeline);
   CutPhases(timeline);
+  MarkIncompleteSteps(store, heap, timeline);
   return timeline;
 }
 

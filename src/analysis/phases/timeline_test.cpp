@@ -47,6 +47,29 @@ TEST(Timeline, StepsBeginWhereTheLoopStartsOver) {
   for (const StepSpan& step : timeline.steps) EXPECT_EQ(timeline.phase_of_event[step.begin_seq], Phase::kInput);
 }
 
+TEST(Timeline, AStepThatLacksItsForwardIsNotComplete) {
+  TestProgram program;
+  for (int step = 0; step < 4; ++step) {
+    uint32_t block = kNone;
+    if (step > 0) {  // the recording starts before the first backward
+      block = program.Alloc(1 << 20, {"<module>@train.py:9", "train@train.py:2",
+                                      "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
+    }
+    const uint32_t root =
+        program.Alloc(4, {"<module>@train.py:9", "train@train.py:3", "_make_grads@torch/autograd/__init__.py:2"});
+    if (block != kNone) program.Free(block, {});
+    program.Free(root, {});
+    program.Free(program.Alloc(4096, {"<module>@train.py:9", "train@train.py:4", "wrapper@torch/optim/optimizer.py:480",
+                                      "step@torch/optim/sgd.py:2"}),
+                 {"<module>@train.py:9", "train@train.py:4", "wrapper@torch/optim/optimizer.py:480"});
+  }
+  const Store store = program.Finish();
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  ASSERT_EQ(timeline.steps.size(), 4U);
+  EXPECT_FALSE(timeline.steps[0].is_complete);
+  for (size_t step = 1; step < 4; ++step) EXPECT_TRUE(timeline.steps[step].is_complete) << "step " << step;
+}
+
 TEST(Timeline, ARecordingWithoutAPatternHasNoSteps) {
   TestProgram program;
   program.Free(program.Alloc(4096, {}), {});

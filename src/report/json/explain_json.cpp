@@ -108,12 +108,21 @@ void WriteGrowth(JsonWriter& json, const Store& store, const Growth& growth) {
   json.Field("bytes_per_step", growth.bytes_per_step);
   json.Field("begin_step", growth.begin_step);
   WriteStack(json, store, "holder_stack", growth.holder_stack.value_or(StackId{0}));
-  json.NullField("ends_in_oom");
+  if (!growth.ends_in_oom) {
+    json.NullField("ends_in_oom");
+  } else {
+    json.Key("ends_in_oom");
+    json.StartObject();
+    json.Field("step", growth.ends_in_oom->step);
+    json.Field("requested_bytes", growth.ends_in_oom->requested_bytes);
+    json.Field("recorded", growth.ends_in_oom->is_recorded);
+    json.EndObject();
+  }
   json.Field("step_count", growth.step_count);
   json.EndObject();
 }
 
-void WriteNextPeaks(JsonWriter& json, const HeapExplained& heap) {
+void WriteNextPeaks(JsonWriter& json, const Store& store, const HeapExplained& heap) {
   json.Key("next_peak");
   json.StartArray();
   for (const NextPeak& next : heap.next_peaks) {
@@ -122,6 +131,20 @@ void WriteNextPeaks(JsonWriter& json, const HeapExplained& heap) {
     json.Field("new_peak_bytes", next.peak.bytes);
     json.Field("new_peak_seq", Row(next.peak.moment.seq()));
     json.Field("gain_bytes", next.gain_bytes);
+    WriteStack(json, store, "stack", next.stack);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteLayers(JsonWriter& json, const Store& store, const HeapExplained& heap) {
+  json.Key("layers");
+  json.StartArray();
+  for (const RepeatedLayer& layer : heap.layers) {
+    json.StartObject();
+    json.Field("count", layer.call_count);
+    json.Field("kept_bytes", layer.kept_bytes);
+    WriteStack(json, store, "stack", layer.call);
     json.EndObject();
   }
   json.EndArray();
@@ -134,9 +157,10 @@ void WriteHeap(JsonWriter& json, const Store& store, const HeapExplained& heap) 
   WritePhases(json, heap);
   WriteBands(json, store, heap);
   WriteMarks(json, store, heap);
-  WriteNextPeaks(json, heap);
+  WriteNextPeaks(json, store, heap);
   WriteGrowth(json, store, heap.growth);
   WriteFragmentation(json, store, heap.fragmentation);
+  WriteLayers(json, store, heap);
   json.EndObject();
 }
 

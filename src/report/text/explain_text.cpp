@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/frames/useful_frame.h"
 #include "base/units.h"
 
 namespace memstrata {
@@ -29,15 +30,29 @@ class ExplainText {
   void WriteHeap(const HeapExplained& heap) {
     const HeapAnalysis& analysis = heap.analysis;
     out_ += style_.Bold(Shorten(analysis.heap->id, 40)) + "\n";
-    for (const Finding& finding : heap.findings) {
-      const std::string text = WrapLines(finding.text, width_ - 4, 4);
-      out_ += "  " + (finding.severity == FindingSeverity::kInfo ? text : style_.Warn(text)) + "\n";
-      if (!finding.remedy.empty()) out_ += "    " + WrapLines(finding.remedy, width_ - 6, 4) + "\n";
-    }
+    WriteVerdict(heap);
     WriteSteps(heap);
     WriteBands(heap);
     WriteMarks(heap);
     WriteNextPeaks(heap);
+    WriteLayers(heap);
+  }
+
+  // A broken run starts with its cause; a healthy one says so in one line.
+  void WriteVerdict(const HeapExplained& heap) {
+    std::string quiet;
+    bool is_healthy = true;
+    for (const Finding& finding : heap.findings) {
+      if (finding.severity == FindingSeverity::kInfo) {
+        quiet += (quiet.empty() ? "" : " ") + finding.text;
+        continue;
+      }
+      is_healthy = false;
+      out_ += "  " + style_.Warn(WrapLines(finding.text, width_ - 4, 4)) + "\n";
+      if (!finding.remedy.empty()) out_ += "    " + WrapLines(finding.remedy, width_ - 6, 4) + "\n";
+    }
+    if (quiet.empty()) return;
+    out_ += "  " + WrapLines((is_healthy ? "No fault found. " : "") + quiet, width_ - 4, 4) + "\n";
   }
 
   void WriteSteps(const HeapExplained& heap) {
@@ -102,7 +117,19 @@ class ExplainText {
     for (const NextPeak& next : heap.next_peaks) {
       if (next.gain_bytes == 0) continue;
       out_ += fmt::format("  {}  lower by {} without {}\n", PadLeft(FormatBytes(next.peak.bytes), 10),
-                          FormatBytes(next.gain_bytes), next.remove);
+                          FormatBytes(next.gain_bytes), next.category ? CategoryWords(*next.category) : next.remove);
+    }
+  }
+
+  void WriteLayers(const HeapExplained& heap) {
+    const Store& store = *answer_.store;
+    bool has_heading = false;
+    for (const RepeatedLayer& layer : heap.layers) {
+      if (layer.kept_bytes * 100 < heap.analysis.peak.bytes) continue;
+      if (!has_heading) Heading("Layers that repeat, and what they keep for the backward");
+      has_heading = true;
+      out_ += fmt::format("  {}  {} calls from {}\n", PadLeft(FormatBytes(layer.kept_bytes), 10),
+                          FormatCount(layer.call_count), UsefulFrameName(store, layer.call));
     }
   }
 

@@ -1,0 +1,71 @@
+#include "analysis/failed_request/failed_request_pass.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/units.h"
+
+namespace memstrata {
+namespace {
+
+// The last failure ends the run; earlier ones were survived.
+uint32_t LastFailure(const HeapAnalysis& analysis, uint32_t& failure_count) {
+  const EventTable& events = analysis.store->events;
+  uint32_t last = kNone;
+  for (uint32_t seq = 0; seq < analysis.heap->events.size(); ++seq) {
+    if (events.kind[analysis.heap->events.begin + seq] != EventKind::kOutOfMemory) continue;
+    ++failure_count;
+    last = seq;
+  }
+  return last;
+}
+
+std::string WhereIs(const HeapAnalysis& analysis, uint32_t seq) {
+  const Phase phase = analysis.timeline.phase_of_event[seq];
+  const uint32_t step = analysis.timeline.step_of_event[seq];
+  std::string where = phase == Phase::kOther ? "" : fmt::format(" in {}", kPhaseNames[static_cast<size_t>(phase)]);
+  if (step != kNone) where += fmt::format("{} step {}", where.empty() ? " in" : " of", step);
+  return where;
+}
+
+/// Live bytes of the category that holds most.
+struct Holder {
+  Category category = Category::kUnknown;
+  uint64_t bytes = 0;
+};
+
+Holder LargestHolder(const HeapAnalysis& analysis, Moment moment) {
+  std::array<uint64_t, std::size(kCategoryNames)> held = {};
+  const AllocationTable& table = analysis.store->allocations;
+  for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
+    if (IsLive(table, row, moment)) held[static_cast<size_t>(analysis.CategoryOf(row))] += table.size_bytes[row];
+  }
+  const auto most = std::max_element(held.begin(), held.end());
+  return {static_cast<Category>(most - held.begin()), *most};
+}
+
+}  // namespace
+
+std::vector<Finding> ReportFailedRequest(const HeapAnalysis& analysis) {
+  uint32_t failure_count = 0;
+  const uint32_t seq = LastFailure(analysis, failure_count);
+  if (seq == kNone) return {};
+  const uint32_t row = analysis.heap->events.begin + seq;
+  const EventTable& events = analysis.store->events;
+  const Holder holder = LargestHolder(analysis, Moment{seq});
+  Finding finding;
+  finding.id = "out_of_memory";
+  finding.severity = FindingSeverity::kError;
+  finding.text = fmt::format("Out of memory: a request for {} failed{}, with {} live, {} of it {}.",
+                             FormatBytes(events.size_bytes[row]), WhereIs(analysis, seq),
+                             FormatBytes(analysis.live.At(Moment{seq})), FormatBytes(holder.bytes),
+                             CategoryWords(holder.category));
+  if (failure_count > 1) finding.text += fmt::format(" It is the last of {} that failed.", failure_count);
+  finding.bytes = events.size_bytes[row];
+  finding.evidence = {seq, seq + 1, events.stack[row]};
+  return {finding};
+}
+
+}  // namespace memstrata

@@ -1,0 +1,71 @@
+#include "analysis/next_peak/peak_pass.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/bands/bands.h"
+#include "analysis/next_peak/next_peak.h"
+#include "base/units.h"
+
+namespace memstrata {
+namespace {
+
+/// What a program can do to be rid of a category, the easiest first.
+struct Way {
+  Category category;
+  std::string_view text;
+};
+constexpr Way kWays[] = {
+    {Category::kLogits, "A loss fused with the last layer does not make the logits"},
+    {Category::kTemporary, "Fused operators make fewer temporaries"},
+    {Category::kActivation, "Checkpointing or a smaller batch lowers the activations"},
+    {Category::kKvCache, "Shorter contexts or fewer requests lower the KV cache"},
+    {Category::kGradient, "Gradients dropped before the next forward do not lie under it"},
+    {Category::kOptimizerState, "A sharded or low-precision optimizer lowers its state"},
+};
+
+std::string PhaseOf(const HeapAnalysis& analysis, Moment moment) {
+  const uint32_t seq = moment.seq();
+  if (seq == kNone) return "before the first event";
+  const Phase phase = analysis.timeline.phase_of_event[seq];
+  const uint32_t step = analysis.timeline.step_of_event[seq];
+  if (phase == Phase::kOther) return step == kNone ? "outside all steps" : fmt::format("in step {}", step);
+  return fmt::format("in {}{}", kPhaseNames[static_cast<size_t>(phase)],
+                     step == kNone ? "" : fmt::format(" of step {}", step));
+}
+
+// The easiest way that lowers the peak by much.
+std::string Remedy(const HeapAnalysis& analysis, const std::vector<Band>& bands) {
+  for (const Way& way : kWays) {
+    const auto band =
+        std::find_if(bands.begin(), bands.end(), [&](const Band& of_peak) { return of_peak.category == way.category; });
+    if (band == bands.end() || band->at_peak_bytes * 10 < analysis.peak.bytes) continue;  // it cannot gain more
+    const NextPeak next = FindPeakWithout(analysis, way.category);
+    if (next.gain_bytes * 10 < analysis.peak.bytes) continue;
+    return fmt::format("{}: without them the peak is {} ({} less), {}.", way.text, FormatBytes(next.peak.bytes),
+                       FormatBytes(next.gain_bytes), PhaseOf(analysis, next.peak.moment));
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<Finding> ReportPeak(const HeapAnalysis& analysis) {
+  const std::vector<Band> bands = FindBands(analysis);
+  if (analysis.peak.bytes == 0 || bands.empty()) return {};
+  const Band& maker = MakerOfThePeak(bands, analysis.peak.bytes);
+  Finding finding;
+  finding.id = "peak";
+  finding.text = fmt::format("The peak, {}, lies {}; {} {} {} of it.", FormatBytes(analysis.peak.bytes),
+                             PhaseOf(analysis, analysis.peak.moment), CategoryWords(maker.category),
+                             HoldOrHolds(maker.category), FormatBytes(maker.at_peak_bytes));
+  finding.bytes = analysis.peak.bytes;
+  finding.remedy = Remedy(analysis, bands);
+  finding.evidence.begin_seq = analysis.peak.moment.seq();
+  finding.evidence.stack = maker.largest_stack;
+  if (analysis.peak.moment.seq() == kNone) finding.evidence.begin_seq.reset();
+  return {finding};
+}
+
+}  // namespace memstrata

@@ -1,0 +1,125 @@
+#include "analysis/phases/backward_passes.h"
+
+#include <algorithm>
+
+namespace memstrata {
+namespace {
+
+// A backward gives back blocks of the forward at least this often.
+constexpr uint32_t kFewestRuns = 3;
+
+/// A scalar that may be a root gradient.
+struct Candidate {
+  uint32_t begin = 0;
+  uint32_t end = 0;
+  uint32_t unwound_count = 0;  // runs of frees in its life that give back older blocks
+};
+
+class PassFinder {
+ public:
+  PassFinder(const OrderEvents& events, uint32_t last_failure_index)
+      : events_(events), last_failure_index_(last_failure_index), runs_(FindFreeRuns(events)) {}
+
+  std::vector<BackwardPass> Run() {
+    CountCrossings();
+    std::vector<Candidate> accepted;
+    for (Candidate candidate : Candidates()) {
+      const auto inner = std::upper_bound(accepted.begin(), accepted.end(), candidate.begin,
+                                          [](uint32_t begin, const Candidate& other) { return begin < other.end; });
+      if (inner != accepted.end() && inner->begin < candidate.begin) continue;
+      if (!GivesBackInReverse(candidate)) continue;
+      // Other scalars live while the backward runs too; the shortest of those that see most of it is the root.
+      const bool is_wider = std::any_of(inner, accepted.end(), [&](const Candidate& other) {
+        return candidate.unwound_count < 2 * other.unwound_count;
+      });
+      if (is_wider) continue;
+      accepted.erase(inner, accepted.end());
+      accepted.push_back(candidate);
+    }
+    return ToPasses(accepted);
+  }
+
+ private:
+  // At each event, the runs of frees still to come that give back a block which lives there.
+  void CountCrossings() {
+    std::vector<int32_t> change(events_.size() + 1, 0);
+    for (const FreeRun& run : runs_) {
+      if (run.oldest_alloc_index == kNone) continue;
+      ++change[run.oldest_alloc_index + 1];
+      --change[run.begin];
+    }
+    crossing_count_.resize(events_.size());
+    int32_t sum = 0;
+    for (size_t i = 0; i < events_.size(); ++i) crossing_count_[i] = static_cast<uint32_t>(sum += change[i]);
+  }
+
+  // Scalars at whose end most of what the forward kept is gone; those that end first come first, of equal ones the
+  // last to start.
+  std::vector<Candidate> Candidates() const {
+    std::vector<Candidate> candidates;
+    for (uint32_t i = 0; i < events_.size(); ++i) {
+      if (!events_[i].is_alloc || !events_[i].IsScalar()) continue;
+      const uint32_t end = std::min(events_[i].free_index, last_failure_index_);
+      if (end == kNone || end < i + 2 * kFewestRuns || crossing_count_[i] < kFewestRuns) continue;
+      const uint32_t left = end + 1 < events_.size() ? crossing_count_[end + 1] : 0;
+      if (left * 10 <= crossing_count_[i] * 6) candidates.push_back({i, end, 0});
+    }
+    std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+      return a.end != b.end ? a.end < b.end : a.begin > b.begin;
+    });
+    return candidates;
+  }
+
+  // The frees between give back blocks older than the scalar, mostly each run an older one than the run before.
+  bool GivesBackInReverse(Candidate& candidate) {
+    auto run = std::lower_bound(runs_.begin(), runs_.end(), candidate.begin,
+                                [](const FreeRun& r, uint32_t index) { return r.begin < index; });
+    uint32_t last = kNone;
+    uint32_t falls = 0;
+    for (; run != runs_.end() && run->begin < candidate.end; ++run) {
+      if (++looked_at_ > kMostLooks * (events_.size() + 1)) return false;
+      if (run->oldest_alloc_index >= candidate.begin) continue;  // kNone as well
+      ++candidate.unwound_count;
+      falls += last != kNone && run->oldest_alloc_index < last ? 1 : 0;
+      last = run->oldest_alloc_index;
+    }
+    if (candidate.unwound_count < kFewestRuns) return false;
+    const bool is_most = candidate.unwound_count * 2 >= crossing_count_[candidate.begin];
+    return is_most && falls * 10 >= (candidate.unwound_count - 1) * 6;
+  }
+
+  std::vector<BackwardPass> ToPasses(const std::vector<Candidate>& accepted) const {
+    std::vector<BackwardPass> passes;
+    uint32_t previous_end = 0;
+    for (const Candidate& root : accepted) {
+      const uint32_t end = std::min(root.end + 1, static_cast<uint32_t>(events_.size()));
+      uint32_t forward = previous_end;
+      // What a backward that failed would have given back goes down with it.
+      const uint32_t given_back_until = root.end == last_failure_index_ ? kNone : end;
+      const auto is_kept = [&](const OrderEvent& event) {
+        return event.IsLargeAlloc() && event.free_index > root.begin && event.free_index < given_back_until;
+      };
+      while (forward < root.begin && !is_kept(events_[forward])) ++forward;
+      passes.push_back({forward, root.begin, end});
+      previous_end = end;
+    }
+    return passes;
+  }
+
+  // Scalars that live long are looked at no more often than this for each event together.
+  static constexpr uint64_t kMostLooks = 64;
+
+  const OrderEvents& events_;
+  const uint32_t last_failure_index_;
+  const std::vector<FreeRun> runs_;
+  std::vector<uint32_t> crossing_count_;
+  uint64_t looked_at_ = 0;
+};
+
+}  // namespace
+
+std::vector<BackwardPass> FindBackwardPasses(const OrderEvents& events, uint32_t last_failure_index) {
+  return PassFinder(events, last_failure_index).Run();
+}
+
+}  // namespace memstrata

@@ -1,0 +1,109 @@
+#include "analysis/phases/forward_pattern.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace memstrata {
+namespace {
+
+constexpr size_t kLength = 4;
+
+// Statistics and the like, which an evaluation does not save, are smaller.
+constexpr uint64_t kFewestBytesForRatios = 16 << 10;
+
+std::vector<uint32_t> Allocs(const OrderEvents& events, uint32_t begin, uint32_t end, uint64_t min_bytes) {
+  std::vector<uint32_t> allocs;
+  for (uint32_t i = begin; i < end; ++i) {
+    if (events[i].is_alloc && events[i].size_bytes >= min_bytes) allocs.push_back(i);
+  }
+  return allocs;
+}
+
+using Window = std::span<const uint32_t>;
+
+std::vector<Window> WindowsOf(const std::vector<uint32_t>& allocs) {
+  std::vector<Window> windows;
+  for (size_t i = 0; i + kLength <= allocs.size(); ++i) windows.emplace_back(&allocs[i], kLength);
+  return windows;
+}
+
+// The first of windows that starts a forward and whose followers mostly go on like one; its first allocation.
+template <class Starts, class Continues>
+std::optional<uint32_t> FindStretch(const std::vector<Window>& windows, Starts starts, Continues continues) {
+  constexpr size_t kStretch = 12;
+  for (size_t i = 0; i < windows.size(); ++i) {
+    if (!starts(windows[i])) continue;
+    const size_t end = std::min(windows.size(), i + kStretch);
+    size_t fitting = 0;
+    for (size_t k = i; k < end; ++k) fitting += continues(windows[k]) ? 1 : 0;
+    if (fitting * 2 >= end - i) return windows[i].front();
+  }
+  return std::nullopt;
+}
+
+uint64_t Mix(uint64_t hash, uint64_t value) { return (hash ^ value) * 0x9E3779B97F4A7C15ULL; }
+
+uint64_t HashSizes(const OrderEvents& events, std::span<const uint32_t> allocs) {
+  uint64_t hash = 0;
+  for (const uint32_t index : allocs) hash = Mix(hash, events[index].size_bytes);
+  return hash;
+}
+
+uint64_t HashRatios(const OrderEvents& events, std::span<const uint32_t> allocs) {
+  constexpr double kResolution = 1 << 16;
+  uint64_t hash = 0;
+  const auto first = static_cast<double>(events[allocs[0]].size_bytes);
+  for (const uint32_t index : allocs)
+    hash = Mix(hash, static_cast<uint64_t>(static_cast<double>(events[index].size_bytes) / first * kResolution));
+  return hash;
+}
+
+size_t DistinctCount(const OrderEvents& events, std::span<const uint32_t> allocs) {
+  std::vector<uint64_t> sizes;
+  for (const uint32_t index : allocs) sizes.push_back(events[index].size_bytes);
+  std::sort(sizes.begin(), sizes.end());
+  return static_cast<size_t>(std::unique(sizes.begin(), sizes.end()) - sizes.begin());
+}
+
+}  // namespace
+
+ForwardPattern::ForwardPattern(const OrderEvents& events, std::span<const BackwardPass> passes,
+                               const FlatMap<uint64_t, uint32_t>& gradient_sizes)
+    : events_(events), gradient_sizes_(gradient_sizes) {
+  for (const BackwardPass& pass : passes) {
+    const std::vector<uint32_t> all = Allocs(events, pass.forward_begin, pass.begin, kScalarBytes + 1);
+    for (const Window window : WindowsOf(all)) sizes_[HashSizes(events, window)] = true;
+    const std::vector<uint32_t> large = OfActivations(pass.forward_begin, pass.begin);
+    for (const Window window : WindowsOf(large)) ratios_[HashRatios(events, window)] = true;
+  }
+}
+
+// Blocks that grow with the batch: weights, and their copies in half the precision, do not.
+std::vector<uint32_t> ForwardPattern::OfActivations(uint32_t begin, uint32_t end) const {
+  std::vector<uint32_t> allocs = Allocs(events_, begin, end, kFewestBytesForRatios);
+  std::erase_if(allocs, [&](uint32_t index) {
+    return gradient_sizes_.contains(events_[index].size_bytes) ||
+           gradient_sizes_.contains(events_[index].size_bytes * 2);
+  });
+  return allocs;
+}
+
+uint32_t ForwardPattern::FindFirst(uint32_t begin, uint32_t end) const {
+  const auto known_count = [&](Window window) {
+    return static_cast<size_t>(std::count_if(window.begin(), window.end(), [&](uint32_t index) {
+      return gradient_sizes_.contains(events_[index].size_bytes);
+    }));
+  };
+  const std::vector<uint32_t> all = Allocs(events_, begin, end, kScalarBytes + 1);
+  const auto is_exact = [&](Window window) { return sizes_.contains(HashSizes(events_, window)); };
+  const auto exact = FindStretch(
+      WindowsOf(all), [&](Window window) { return known_count(window) * 2 <= kLength && is_exact(window); }, is_exact);
+  const std::vector<uint32_t> large = OfActivations(begin, end);
+  const auto is_scaled = [&](Window window) { return ratios_.contains(HashRatios(events_, window)); };
+  const auto scaled = FindStretch(
+      WindowsOf(large), [&](Window window) { return DistinctCount(events_, window) >= 2 && is_scaled(window); },
+      is_scaled);
+  return std::min(exact.value_or(end), scaled.value_or(end));
+}
+
+}  // namespace memstrata

@@ -1,0 +1,157 @@
+#include "analysis/phases/label_by_order.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "analysis/phases/backward_passes.h"
+#include "analysis/phases/timeline.h"
+#include "analysis/test_program.h"
+
+namespace memstrata {
+namespace {
+
+OrderEvents EventsOf(const Store& store) { return CollectOrderEvents(store, store.heaps[0]); }
+
+TEST(OrderEvents, BlocksKnowTheirEnds) {
+  TestProgram program(false);
+  const uint32_t block = program.Alloc(4096, {});
+  program.Alloc(8192, {});
+  program.Free(block, {});
+  const Store store = program.Finish();
+  const OrderEvents events = EventsOf(store);
+  ASSERT_EQ(events.size(), 3U);  // free_completed tells nothing new
+  EXPECT_EQ(events[0].free_index, 2U);
+  EXPECT_EQ(events[1].free_index, kNone);
+  EXPECT_EQ(events[2].alloc_index, 0U);
+  EXPECT_EQ(OrderIndexAt(events, 3), 3U);
+}
+
+TEST(BackwardPasses, AreTheLivesOfTheRootGradients) {
+  const Store store = MakeTraining(3, 0, false);
+  const OrderEvents events = EventsOf(store);
+  const std::vector<BackwardPass> passes = FindBackwardPasses(events, kNone);
+  ASSERT_EQ(passes.size(), 3U);
+  for (const BackwardPass& pass : passes) {
+    EXPECT_LT(pass.forward_begin, pass.begin);
+    EXPECT_EQ(events[pass.begin].size_bytes, 4U);
+    EXPECT_EQ(events[pass.end - 1].alloc_index, pass.begin);
+  }
+}
+
+TEST(BackwardPasses, AScalarInTheForwardStartsNone) {
+  TestProgram program(false);
+  std::vector<uint32_t> kept;
+  for (int i = 0; i < 8; ++i) {
+    kept.push_back(program.Alloc(1 << 20, {}));
+    kept.push_back(program.Alloc(8, {}));  // state of a random generator, saved for the backward
+  }
+  const uint32_t root = program.Alloc(4, {});
+  for (; !kept.empty(); kept.pop_back()) {
+    program.Free(program.Alloc(2 << 20, {}), {});
+    program.Free(kept.back(), {});
+  }
+  program.Free(root, {});
+  const Store store = program.Finish();
+  const std::vector<BackwardPass> passes = FindBackwardPasses(EventsOf(store), kNone);
+  ASSERT_EQ(passes.size(), 1U);
+  EXPECT_EQ(passes[0].begin, 16U);
+}
+
+TEST(BackwardPasses, InferenceHasNone) {
+  TestProgram program(false);
+  for (int batch = 0; batch < 10; ++batch) {
+    const uint32_t metric = program.Alloc(4, {});
+    uint32_t input = program.Alloc(1 << 20, {});
+    for (int layer = 0; layer < 12; ++layer) {
+      const uint32_t output = program.Alloc(1 << 20, {});
+      program.Free(input, {});
+      input = output;
+    }
+    program.Free(input, {});
+    program.Free(metric, {});
+  }
+  const Store store = program.Finish();
+  EXPECT_TRUE(FindBackwardPasses(EventsOf(store), kNone).empty());
+}
+
+// Any order of events is answered, and the passes never overlap.
+TEST(BackwardPasses, AreDisjointOnAnyProgram) {
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    TestProgram program(false);
+    std::vector<uint32_t> live;
+    for (int i = 0; i < 300; ++i) {
+      if (live.empty() || random() % 2 == 0) {
+        live.push_back(program.Alloc(random() % 3 == 0 ? 4 : 1 << (random() % 20), {}));
+      } else {
+        const size_t at = random() % live.size();
+        program.Free(live[at], {});
+        live.erase(live.begin() + static_cast<ptrdiff_t>(at));
+      }
+    }
+    const Store store = program.Finish();
+    const OrderEvents events = EventsOf(store);
+    uint32_t end = 0;
+    for (const BackwardPass& pass : FindBackwardPasses(events, seed % 4 == 0 ? 150 : kNone)) {
+      EXPECT_GE(pass.forward_begin, end);
+      EXPECT_LE(pass.forward_begin, pass.begin);
+      EXPECT_LT(pass.begin, pass.end);
+      EXPECT_LE(pass.end, events.size());
+      end = pass.end;
+    }
+    EXPECT_EQ(LabelByOrder(store, store.heaps[0]).size(), store.heaps[0].events.size());
+  }
+}
+
+// The phases of a training are the same with call stacks and without, except that the loss is not told from the
+// forward.
+TEST(LabelByOrder, FindsWhatStacksShow) {
+  const Store with = MakeTraining(3);
+  const Store without = MakeTraining(3, 0, false);
+  const Timeline by_stack = FindTimeline(with, with.heaps[0]);
+  const Timeline by_order = FindTimeline(without, without.heaps[0]);
+  EXPECT_EQ(by_order.basis, PhaseBasis::kOrder);
+  ASSERT_EQ(by_order.steps.size(), 3U);
+  for (uint32_t seq = 0; seq < by_stack.phase_of_event.size(); ++seq) {
+    Phase expected = by_stack.phase_of_event[seq];
+    if (expected == Phase::kLoss) expected = Phase::kForward;
+    EXPECT_EQ(kPhaseNames[static_cast<size_t>(by_order.phase_of_event[seq])],
+              kPhaseNames[static_cast<size_t>(expected)])
+        << "event " << seq;
+  }
+}
+
+TEST(LabelByOrder, ARecomputeRepeatsItsForward) {
+  TestProgram program(false);
+  constexpr int kLayers = 6;
+  constexpr uint64_t kSizes[] = {3 << 20, 1 << 20, 4 << 20, 2 << 20, 5 << 20};
+  for (int i = 0; i < 4; ++i) program.Alloc(7 << 20, {});
+  std::vector<uint32_t> inputs;
+  for (int layer = 0; layer < kLayers; ++layer) {
+    inputs.push_back(program.Alloc(1 << 16, {}));
+    std::vector<uint32_t> temporaries;
+    for (const uint64_t size : kSizes) temporaries.push_back(program.Alloc(size, {}));
+    for (const uint32_t block : temporaries) program.Free(block, {});
+  }
+  const uint32_t root = program.Alloc(4, {});
+  std::vector<uint32_t> recomputed_rows;
+  for (; !inputs.empty(); inputs.pop_back()) {
+    std::vector<uint32_t> again;
+    for (const uint64_t size : kSizes) again.push_back(program.Alloc(size, {}));
+    recomputed_rows.insert(recomputed_rows.end(), again.begin(), again.end());
+    for (; !again.empty(); again.pop_back()) {
+      program.Free(program.Alloc(9 << 20, {}), {});
+      program.Free(again.back(), {});
+    }
+    program.Free(inputs.back(), {});
+  }
+  program.Free(root, {});
+  const Store store = program.Finish();
+  const std::vector<Phase> phases = LabelByOrder(store, store.heaps[0]);
+  for (const uint32_t row : recomputed_rows) EXPECT_EQ(phases[store.allocations.alloc_seq[row]], Phase::kRecompute);
+  EXPECT_EQ(recomputed_rows.size(), kLayers * std::size(kSizes));
+}
+
+}  // namespace
+}  // namespace memstrata

@@ -1,0 +1,215 @@
+#include "report/picture/plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/units.h"
+
+namespace memstrata {
+namespace {
+
+constexpr double kNameSize = 13;
+constexpr double kNameHeight = 20;
+constexpr double kNamePadding = 8;
+
+// A tint of the same hue tells copies of weights from activations, and buffers from parameters.
+Colour FillOf(const Theme& theme, std::string_view category) {
+  const Colour fill = theme.Of(category).fill;
+  return category == "autocast_copy" || category == "buffer" ? fill.Faded(0.65) : fill;
+}
+
+double NiceStep(double span, double part_count) {
+  const double power = std::pow(10, std::floor(std::log10(std::max(1.0, span / part_count))));
+  const double ratio = span / part_count / power;
+  return std::max(1.0, (ratio <= 1 ? 1 : ratio <= 2 ? 2 : ratio <= 5 ? 5 : 10) * power);
+}
+
+}  // namespace
+
+Result<Plot> Plot::Make(SessionIndex& session, HeapEntry& heap, uint32_t begin_seq, uint32_t end_seq, PlotArea area,
+                        bool from_zero) {
+  const auto most_columns = static_cast<uint32_t>(area.width);
+  MEMSTRATA_ASSIGN_OR_RETURN(
+      ColumnGrid grid,
+      MakeColumnGrid(heap.heap_index, {Axis::kSeq, begin_seq, end_seq, std::min(most_columns, end_seq - begin_seq)}));
+  const Grouping& grouping = session.GroupingOf(heap, GroupBy::kCategory);
+  StackTile tile = StackLayout(session.store(), heap.heap, grid, grouping.rows).Lay({.min_bytes = 1ULL << 62});
+  Plot plot(heap, grouping, std::move(grid), std::move(tile), area);
+  plot.begin_seq_ = begin_seq;
+  plot.end_seq_ = end_seq;
+  plot.FitTop(from_zero);
+  return plot;
+}
+
+uint64_t Plot::Highest(const IndexedCurve& curve, uint32_t column) const {
+  if (heap_->heap.events.size() == 0) return curve.curve.begin_bytes;
+  return curve.extremes.Find(grid_.begin_seq[column], grid_.begin_seq[column + 1]).max;
+}
+
+void Plot::FitTop(bool from_zero) {
+  uint64_t top = 1;
+  uint64_t lowest = ~uint64_t{0};
+  for (uint32_t column = 0; column < grid_.column_count(); ++column) {
+    top = std::max(top, Highest(heap_->heap_index.Live(), column));
+    if (HasReserved() && from_zero) top = std::max(top, Highest(heap_->heap_index.Reserved(), column));
+    lowest = std::min(lowest, Highest(heap_->heap_index.Live(), column));
+  }
+  if (!from_zero) base_bytes_ = static_cast<double>(lowest) - 0.25 * static_cast<double>(top - lowest);
+  base_bytes_ = std::max(base_bytes_, 0.0);
+  top_bytes_ = base_bytes_ + (static_cast<double>(top) - base_bytes_) * 1.03 + 1;
+}
+
+double Plot::CeilingBetween(double left, double right) const {
+  double ceiling = area_.bottom();
+  for (uint32_t column = 0; column < grid_.column_count(); ++column) {
+    if (ColumnX(column + 1) < left || ColumnX(column) > right) continue;
+    ceiling = std::min(ceiling, Y(static_cast<double>(Highest(heap_->heap_index.Live(), column))));
+  }
+  return ceiling;
+}
+
+void Plot::DrawGrid(Canvas& canvas, const Theme& theme, bool with_events) const {
+  const double span = top_bytes_ - base_bytes_;
+  const double step = std::exp2(std::max(0.0, std::ceil(std::log2(span / (with_events ? 7 : 3)))));
+  const TextLook label = {12, theme.ink3, FontWeight::kRegular, TextAnchor::kEnd};
+  for (double bytes = std::ceil(base_bytes_ / step) * step; bytes <= top_bytes_; bytes += step) {
+    canvas.Line({area_.left, Y(bytes)}, {area_.right(), Y(bytes)}, {theme.grid, 1});
+    canvas.Text({area_.left - 8, Y(bytes) + 4}, bytes == 0 ? "0" : FormatBytes(static_cast<uint64_t>(bytes)), label);
+  }
+  if (!with_events) return;
+  const double event_step = NiceStep(end_seq_ - begin_seq_, 8);
+  const TextLook event_label = {12, theme.ink3, FontWeight::kRegular, TextAnchor::kMiddle};
+  for (double seq = std::ceil(begin_seq_ / event_step) * event_step; seq < end_seq_; seq += event_step)
+    canvas.Text({X(seq), area_.bottom() + 18}, FormatCount(static_cast<uint64_t>(seq)), event_label);
+  canvas.Text({area_.left - 8, area_.bottom() + 18}, "event", label);
+}
+
+std::vector<Point> Plot::StepsOf(const IndexedCurve& curve) const {
+  std::vector<Point> points;
+  for (uint32_t column = 0; column < grid_.column_count(); ++column) {
+    const double y = Y(static_cast<double>(Highest(curve, column)));
+    if (points.empty() || points.back().y != y) {
+      points.push_back({ColumnX(column), y});
+      points.push_back({ColumnX(column + 1), y});
+    } else {
+      points.back().x = ColumnX(column + 1);
+    }
+  }
+  return points;
+}
+
+void Plot::DrawIdle(Canvas& canvas, const Theme& theme) const {
+  if (!HasReserved()) return;
+  std::vector<Point> points = StepsOf(heap_->heap_index.Reserved());
+  points.push_back({area_.right(), area_.bottom()});
+  points.push_back({area_.left, area_.bottom()});
+  canvas.Polygon(points, theme.idle);
+}
+
+std::vector<std::vector<double>> Plot::UpperEdges() const {
+  const uint32_t columns = grid_.column_count();
+  std::vector<uint64_t> sum(columns, 0);
+  std::vector<std::vector<double>> edges;
+  for (uint32_t group = 0; group < grouping_->rows.group_count; ++group) {
+    std::vector<double>& edge = edges.emplace_back();
+    for (uint32_t column = 0; column < columns; ++column) {
+      sum[column] += tile_.band_bytes[group * columns + column];
+      edge.push_back(Y(std::max(base_bytes_, static_cast<double>(sum[column]))));
+    }
+  }
+  return edges;
+}
+
+// Each area reaches down to the bottom and the lower ones are drawn over it, so that no seams show.
+void Plot::DrawBands(Canvas& canvas, const Theme& theme) const {
+  const std::vector<std::vector<double>> edges = UpperEdges();
+  for (size_t group = edges.size(); group-- > 0;) {
+    const bool is_empty =
+        group == 0 ? std::all_of(edges[0].begin(), edges[0].end(), [&](double y) { return y >= area_.bottom(); })
+                   : edges[group] == edges[group - 1];
+    if (is_empty) continue;
+    std::vector<Point> points = {{area_.left, area_.bottom()}};
+    for (uint32_t column = 0; column < edges[group].size(); ++column) {
+      if (points.back().y != edges[group][column]) points.push_back({ColumnX(column), edges[group][column]});
+      points.push_back({ColumnX(column + 1), edges[group][column]});
+    }
+    points.push_back({area_.right(), area_.bottom()});
+    const std::string_view key = grouping_->groups[group].key;
+    const Colour fill = FillOf(theme, key);
+    if (fill.alpha < 1) canvas.Polygon(points, theme.surface);
+    canvas.Polygon(points, fill);
+  }
+}
+
+void Plot::DrawBandNames(Canvas& canvas, const Theme& theme) const {
+  const std::vector<std::vector<double>> edges = UpperEdges();
+  const std::vector<double> bottom(grid_.column_count(), area_.bottom());
+  for (uint32_t group = 0; group < edges.size(); ++group)
+    DrawBandName(canvas, theme, group, group == 0 ? bottom : edges[group - 1], edges[group]);
+}
+
+// Where the band is thick enough for its name over the whole width of the text, as thick as it gets there.
+void Plot::DrawBandName(Canvas& canvas, const Theme& theme, uint32_t group, const std::vector<double>& lower,
+                        const std::vector<double>& upper) const {
+  const std::string name(CategoryWords(CategoryFromLabel(grouping_->groups[group].key)));
+  const double longest = TextWidth(name + "  000 GiB", kNameSize, FontWeight::kBold) + 2 * kNamePadding;
+  const double column_width = area_.width / grid_.column_count();
+  const auto columns = static_cast<uint32_t>(std::ceil(longest / column_width));
+  double best_thickness = kNameHeight;
+  double best_distance = 0;  // from the middle of the plot
+  uint32_t best = kNone;
+  for (uint32_t first = 0; first + columns <= upper.size(); first += std::max(1U, columns / 16)) {
+    const double high = *std::max_element(upper.begin() + first, upper.begin() + first + columns);
+    const double low = *std::min_element(lower.begin() + first, lower.begin() + first + columns);
+    const double distance = std::fabs(first + columns / 2.0 - upper.size() / 2.0);
+    const bool is_thicker = low - high > best_thickness + 0.5;
+    const bool is_nearer = best != kNone && low - high > best_thickness - 0.5 && distance < best_distance;
+    if (!is_thicker && !is_nearer) continue;
+    best_thickness = low - high;
+    best_distance = distance;
+    best = first;
+  }
+  if (best == kNone) return;
+  const uint32_t middle = best + columns / 2;
+  const double y = *std::max_element(upper.begin() + best, upper.begin() + best + columns) + best_thickness / 2 + 4.5;
+  const std::string bytes = FormatBytes(tile_.band_bytes[static_cast<size_t>(group) * grid_.column_count() + middle]);
+  const double width =
+      TextWidth(name + "  ", kNameSize, FontWeight::kBold) + TextWidth(bytes, kNameSize, FontWeight::kRegular);
+  const double left = (ColumnX(best) + ColumnX(best + columns) - width) / 2;
+  const Colour colour = theme.Of(grouping_->groups[group].key).text;
+  canvas.Text({left, y}, name, {kNameSize, colour, FontWeight::kBold, TextAnchor::kStart});
+  canvas.Text({left + width, y}, bytes, {kNameSize, colour, FontWeight::kRegular, TextAnchor::kEnd});
+}
+
+// Below the line, at its right end or right of its last rise to the top.
+void Plot::NameReserved(Canvas& canvas, const Theme& theme) const {
+  uint64_t highest = 0;
+  uint32_t rise = 0;
+  for (uint32_t column = 0; column < grid_.column_count(); ++column) {
+    const uint64_t bytes = Highest(heap_->heap_index.Reserved(), column);
+    if (bytes <= highest) continue;
+    highest = bytes;
+    rise = column;
+  }
+  const std::string text = fmt::format("reserved {}", FormatBytes(highest));
+  const double width = TextWidth(text, 12, FontWeight::kBold);
+  const double y = Y(static_cast<double>(highest));
+  const bool is_high_at_end = Highest(heap_->heap_index.Reserved(), grid_.column_count() - 1) == highest;
+  const double right_end = area_.right() - width - 8;
+  const double left = is_high_at_end ? right_end : std::min(ColumnX(rise) + 10, right_end);
+  if (CeilingBetween(left, left + width) < y + 22) return;
+  canvas.Text({left, y + 16}, text, {12, theme.ink2, FontWeight::kBold, TextAnchor::kStart});
+}
+
+void Plot::DrawLines(Canvas& canvas, const Theme& theme) const {
+  if (HasReserved() && base_bytes_ == 0) {
+    const std::vector<Point> reserved = StepsOf(heap_->heap_index.Reserved());
+    canvas.Polyline(reserved, {theme.ink2, 1.25, 6, 3});
+    NameReserved(canvas, theme);
+  }
+  canvas.Polyline(StepsOf(heap_->heap_index.Live()), {theme.ink.Faded(0.6), 0.7});
+}
+
+}  // namespace memstrata

@@ -1,0 +1,189 @@
+#include "report/picture/timeline_picture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "report/picture/label_lane.h"
+#include "report/picture/lens.h"
+#include "report/picture/mark_labels.h"
+#include "report/picture/phase_rows.h"
+#include "report/picture/picture_window.h"
+#include "report/picture/picture_words.h"
+#include "report/picture/plot.h"
+
+namespace memstrata {
+namespace {
+
+constexpr double kMargin = 40;
+constexpr double kPlotLeft = 96;
+constexpr double kPlotRight = kPictureWidth - kMargin;
+constexpr double kRowsTop = 92;
+constexpr double kLaneTop = 134;
+constexpr uint32_t kMostLaneRows = 6;
+constexpr double kLaneRowHeight = 34;
+constexpr double kPlotBottom = 846;
+constexpr double kLegendY = 896;
+
+/// The labels of a picture and the places that they have been given.
+struct PlacedLabels {
+  std::vector<MarkLabel> marks;
+  std::vector<Label> labels;
+  LaneLayout layout;
+};
+
+PlacedLabels PlaceMarks(const HeapExplained& explained, const PictureWindow& window) {
+  PlacedLabels placed;
+  placed.marks = LabelsOf(explained, window.begin_seq, window.end_seq);
+  const double events = window.end_seq - window.begin_seq;
+  for (const MarkLabel& mark : placed.marks) {
+    Label label = {{}, mark.title, mark.detail, mark.rank};
+    for (const uint32_t seq : mark.seqs)
+      label.places.push_back(kPlotLeft + (seq + 0.5 - window.begin_seq) / events * (kPlotRight - kPlotLeft));
+    placed.labels.push_back(std::move(label));
+  }
+  placed.layout = PlaceLabels(placed.labels, {kMargin, kPlotRight, kMostLaneRows});
+  return placed;
+}
+
+class TimelinePicture {
+ public:
+  TimelinePicture(const HeapEntry& heap, const HeapExplained& explained, const PictureWindow& window,
+                  const PlacedLabels& placed, const Plot& plot, const Theme& theme, Canvas& canvas)
+      : heap_(heap),
+        explained_(explained),
+        window_(window),
+        placed_(placed),
+        plot_(plot),
+        theme_(theme),
+        canvas_(canvas) {}
+
+  void Draw(const Grouping& grouping, const std::optional<Lens>& lens) {
+    canvas_.Rectangle({0, 0}, kPictureWidth, kPictureHeight, theme_.surface);
+    Heading();
+    DrawPhaseRows(explained_, window_, plot_, kRowsTop, theme_, canvas_);
+    plot_.DrawIdle(canvas_, theme_);
+    plot_.DrawGrid(canvas_, theme_, true);
+    plot_.DrawBands(canvas_, theme_);
+    plot_.DrawLines(canvas_, theme_);
+    plot_.DrawBandNames(canvas_, theme_);
+    Labels();
+    if (lens) DrawLens(*lens, plot_, theme_, canvas_);
+    Legend(grouping);
+    Footer();
+  }
+
+ private:
+  void Heading() {
+    canvas_.Text({kMargin, 46}, FitText(PictureTitle(explained_), 24, FontWeight::kBold, kPlotRight - kMargin),
+                 {24, theme_.ink, FontWeight::kBold, TextAnchor::kStart});
+    const Store& store = heap_.store;
+    std::string line = fmt::format("{} · {} · {} events", ShortPath(store.sources[heap_.heap.source].file, 1),
+                                   heap_.heap.id, FormatCount(heap_.heap.events.size()));
+    const size_t steps = explained_.steps.size();
+    if (steps > 0 && window_.is_whole) line += fmt::format(" · {}", FormatCount(steps, "step"));
+    if (!window_.is_whole)
+      line += fmt::format(" · steps {} to {} of {}", window_.first_step, window_.first_step + window_.step_count - 1,
+                          FormatCount(steps));
+    line += " · live bytes by event";
+    canvas_.Text({kMargin, 72}, FitText(line, 14, FontWeight::kRegular, kPlotRight - kMargin), {14, theme_.ink2});
+  }
+
+  void Labels() {
+    for (const PlacedLabel& label : placed_.layout.placed) DrawLabel(label);
+    if (placed_.layout.left_out_count > 0)
+      canvas_.Text({kPlotRight, kPlotBottom + 36}, FormatCount(placed_.layout.left_out_count, "more label"),
+                   {12, theme_.ink3, FontWeight::kRegular, TextAnchor::kEnd});
+  }
+
+  void DrawLabel(const PlacedLabel& placed) {
+    const Label& label = placed_.labels[placed.index];
+    const uint32_t seq = placed_.marks[placed.index].seqs[placed.place];
+    const double x = label.places[placed.place];
+    const double y = plot_.Y(static_cast<double>(explained_.analysis.live.At(Moment::AfterEvent(seq))));
+    const double top = kLaneTop + placed.row * kLaneRowHeight;
+    canvas_.Line({x, top}, {x, y}, {theme_.surface.Faded(0.7), 3});
+    canvas_.Line({x, top}, {x, y}, {theme_.ink2, 1});
+    canvas_.Circle({x, y}, 2.8, theme_.surface, {theme_.ink, 1.2});
+    const bool is_alarm = placed_.marks[placed.index].is_alarm;
+    const TextAnchor anchor = placed.text_is_left ? TextAnchor::kEnd : TextAnchor::kStart;
+    const double text_x = placed.text_is_left ? x - 6 : x + 6;
+    canvas_.Text({text_x, top + 11}, label.title,
+                 {12, is_alarm ? theme_.alarm : theme_.ink, FontWeight::kBold, anchor});
+    canvas_.Text({text_x, top + 26}, label.detail, {12, theme_.ink2, FontWeight::kRegular, anchor});
+    if (is_alarm) Cross(x, y);
+  }
+
+  void Cross(double x, double y) {
+    canvas_.Line({x - 6, y - 6}, {x + 6, y + 6}, {theme_.alarm, 2});
+    canvas_.Line({x - 6, y + 6}, {x + 6, y - 6}, {theme_.alarm, 2});
+  }
+
+  void Legend(const Grouping& grouping) {
+    double x = kPlotLeft;
+    const auto name = [&](std::string_view text) {
+      canvas_.Text({x + 18, kLegendY}, text, {12, theme_.ink2});
+      x += 18 + TextWidth(text, 12, FontWeight::kRegular) + 22;
+    };
+    for (const Group& group : grouping.groups) {
+      Colour fill = theme_.Of(group.key).fill;
+      if (group.key == "autocast_copy" || group.key == "buffer") fill = fill.Faded(0.65);
+      canvas_.Rectangle({x, kLegendY - 10}, 12, 12, fill, 2);
+      name(CategoryWords(CategoryFromLabel(group.key)));
+    }
+    if (!heap_.heap.capabilities.has_segments) return;
+    canvas_.Line({x, kLegendY - 4}, {x + 14, kLegendY - 4}, {theme_.ink2, 1.25, 6, 3});
+    name("reserved by the allocator");
+  }
+
+  void Footer() {
+    canvas_.Line({kMargin, 918}, {kPlotRight, 918}, {theme_.line, 1});
+    canvas_.Text({kMargin, 944}, FitText(PictureAdvice(explained_), 15, FontWeight::kBold, 1330),
+                 {15, theme_.ink, FontWeight::kBold, TextAnchor::kStart});
+    const std::string shown =
+        window_.is_whole ? fmt::format("all {} events", FormatCount(heap_.heap.events.size()))
+                         : fmt::format("events {} to {}", FormatCount(window_.begin_seq), FormatCount(window_.end_seq));
+    canvas_.Text(
+        {kMargin, 968},
+        fmt::format("Every number is computed from the file; {} are shown, each column at its highest moment.", shown),
+        {12, theme_.ink3});
+    Brand();
+  }
+
+  void Brand() {
+    const double x = kPlotRight - 112;
+    canvas_.Rectangle({x, 950}, 22, 7, theme_.Of("parameter").fill, 1);
+    canvas_.Rectangle({x + 3, 942}, 16, 7, theme_.Of("optimizer_state").fill, 1);
+    canvas_.Rectangle({x + 6, 934}, 10, 7, theme_.Of("activation").fill, 1);
+    canvas_.Text({kPlotRight, 956}, "memstrata", {16, theme_.ink, FontWeight::kBold, TextAnchor::kEnd});
+  }
+
+  const HeapEntry& heap_;
+  const HeapExplained& explained_;
+  const PictureWindow& window_;
+  const PlacedLabels& placed_;
+  const Plot& plot_;
+  const Theme& theme_;
+  Canvas& canvas_;
+};
+
+}  // namespace
+
+Status DrawTimeline(SessionIndex& session, HeapEntry& heap, const HeapExplained& explained, const Theme& theme,
+                    Canvas& canvas) {
+  const PictureWindow window = ChooseWindow(explained);
+  const PlacedLabels placed = PlaceMarks(explained, window);
+  const double top = kLaneTop + placed.layout.row_count * kLaneRowHeight + 12;
+  const PlotArea area = {kPlotLeft, top, kPlotRight - kPlotLeft, kPlotBottom - top};
+  MEMSTRATA_ASSIGN_OR_RETURN(const Plot plot, Plot::Make(session, heap, window.begin_seq, window.end_seq, area, true));
+  std::vector<double> leaders;
+  for (const PlacedLabel& label : placed.layout.placed)
+    leaders.push_back(placed.labels[label.index].places[label.place]);
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::optional<Lens> lens, MakeLens(session, heap, explained, window, plot, leaders));
+  TimelinePicture(heap, explained, window, placed, plot, theme, canvas)
+      .Draw(session.GroupingOf(heap, GroupBy::kCategory), lens);
+  return {};
+}
+
+}  // namespace memstrata

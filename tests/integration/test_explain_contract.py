@@ -1,0 +1,131 @@
+"""Every field of `explain --json` that scripts rely on, on the sample and on recordings of real programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.real_data import DATA
+
+from .program import Program, check_schema
+
+SAMPLE = Path(__file__).parents[1] / "sample" / "training_oom.pickle"
+REAL = [
+    DATA / "labelled" / name
+    for name in (
+        "lm_adamw_foreach.pickle",
+        "lm_adamw_foreach.stripped.pickle",
+        "bug_leak_cache.pickle",
+        "bug_fragmentation.pickle",
+        "hf_llama_ckpt.pickle",
+        "inf_kv_ladder.pickle",
+        "oom_forward.pickle",
+        "lm_annotated.pickle",
+    )
+]
+FILES = [SAMPLE, *(path for path in REAL if path.exists())]
+
+
+@pytest.fixture(scope="module", params=FILES, ids=lambda path: path.stem)
+def heap(request: pytest.FixtureRequest, program: Program) -> Any:
+    answer = program.run("explain", "--json", request.param, timeout_s=20)
+    assert answer.status == 0, answer.stderr
+    value = answer.json()
+    check_schema(value, "explain")
+    return value["heaps"][0]
+
+
+def is_range(value: Any) -> bool:
+    return 0 <= value["begin_seq"] < value["end_seq"]
+
+
+def test_steps_are_counted_and_complete_or_not(heap: Any) -> None:
+    assert [step["index"] for step in heap["steps"]] == list(range(len(heap["steps"])))
+    assert all(is_range(step) and isinstance(step["complete"], bool) for step in heap["steps"])
+
+
+def test_phases_tile_the_events_with_their_basis(heap: Any) -> None:
+    phases = heap["phases"]
+    assert phases[0]["begin_seq"] == 0
+    assert all(a["end_seq"] == b["begin_seq"] for a, b in zip(phases, phases[1:], strict=False))
+    assert {phase["basis"] for phase in phases} <= {"annotation", "stack", "order", "period"}
+    assert all(0 < phase["confidence"] <= 1 for phase in phases)
+    assert all(phase["step"] is None or phase["step"] < len(heap["steps"]) for phase in phases)
+
+
+def test_the_anatomy_tells_one_step_in_program_order(heap: Any) -> None:
+    anatomy = heap["anatomy"]
+    if anatomy is None:
+        assert not any(phase["name"] == "backward" for phase in heap["phases"])
+        return
+    marks = [heap["marks"][index] for index in anatomy["marks"]]
+    assert all(mark["step"] == anatomy["step"] for mark in marks)
+    assert [mark["begin_seq"] for mark in marks] == sorted(mark["begin_seq"] for mark in marks)
+
+
+def test_marks_carry_bytes_and_how_to_read_them(heap: Any) -> None:
+    for mark in heap["marks"]:
+        assert mark["begin_seq"] <= mark["end_seq"]
+        assert mark["bytes"] >= 0
+        assert mark["text"]
+        assert mark["reading"].endswith(".")
+
+
+def test_removing_something_never_raises_the_peak(heap: Any) -> None:
+    assert heap["next_peak"]
+    assert all(next_peak["gain_bytes"] >= 0 for next_peak in heap["next_peak"])
+    gains = [next_peak["gain_bytes"] for next_peak in heap["next_peak"]]
+    assert gains == sorted(gains, reverse=True)
+
+
+def test_growth_names_what_it_claims(heap: Any) -> None:
+    growth = heap["growth"]
+    assert growth["step_count"] == len(heap["steps"])
+    if growth["kind"] == "leak":
+        assert growth["bytes_per_step"] > 0
+        assert growth["holder_stack"]
+    if growth["kind"] == "none":
+        assert growth["bytes_per_step"] is None
+
+
+def test_layers_repeat(heap: Any) -> None:
+    assert all(layer["count"] >= 2 and layer["stack"] for layer in heap["layers"])
+
+
+def explain(program: Program, path: Path) -> Any:
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
+    answer = program.run("explain", "--json", path, timeout_s=20)
+    assert answer.status == 0, answer.stderr
+    return answer.json()["heaps"][0]
+
+
+def kinds(heap: Any) -> set[str]:
+    return {mark["kind"] for mark in heap["marks"]}
+
+
+def test_reserved_memory_that_grows_is_a_mark(program: Program) -> None:
+    heap = explain(program, DATA / "labelled" / "bug_fragmentation.pickle")
+    assert heap["growth"]["kind"] == "fragmentation"
+    assert "pool_growth" in kinds(heap)
+
+
+def test_annotations_of_the_program_are_marks(program: Program) -> None:
+    heap = explain(program, DATA / "labelled" / "lm_annotated.pickle")
+    texts = [mark["text"] for mark in heap["marks"] if mark["kind"] == "annotation"]
+    assert any("forward" in text for text in texts)
+
+
+def test_a_step_that_ran_out_of_memory_is_not_complete(program: Program) -> None:
+    heap = explain(program, DATA / "labelled" / "oom_backward.pickle")
+    assert [step["complete"] for step in heap["steps"]] == [False]
+
+
+def test_the_failed_step_of_the_sample_holds_activations(program: Program) -> None:
+    heap = explain(program, SAMPLE)
+    bands = {band["category"]: band["at_peak_bytes"] for band in heap["bands"]}
+    assert max(bands, key=lambda category: bands[category]) == "activation"
+    assert bands["logits"] > 0
+    assert "temporary" not in bands
