@@ -59,7 +59,8 @@ double MeanOf(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
-// Share of the variance that lies between the groups.
+// Share of the variance that lies between the groups, less what so many groups explain of numbers without any pattern
+// (adjusted R²).
 double ShareBetween(const Groups& groups) {
   std::vector<double> all;
   for (const auto& [value, peaks] : groups) all.insert(all.end(), peaks.begin(), peaks.end());
@@ -71,7 +72,9 @@ double ShareBetween(const Groups& groups) {
     const double of_group = MeanOf(peaks) - mean;
     between += of_group * of_group * static_cast<double>(peaks.size());
   }
-  return total <= 0 ? 0 : between / total;
+  if (total <= 0) return 0;
+  const auto free_values = static_cast<double>(all.size() - groups.size());  // above 0: some group has two members
+  return 1 - (1 - between / total) * static_cast<double>(all.size() - 1) / free_values;
 }
 
 // A grouping that only names each rank explains nothing.

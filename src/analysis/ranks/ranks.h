@@ -52,7 +52,7 @@ RankFigures MeasureRank(const Store& store, std::string file);
 struct Explanation {
   std::string coordinate;                        // "pp", or a pattern of the rank's number: "rank % 4", "rank / 8"
   bool is_assumed = false;                       // found by trying patterns of the number; no layout was named
-  double share = 0;                              // of the variance of the peaks, 0 to 1
+  double share = 0;                              // of the variance of the peaks (adjusted R²), at most 1
   std::map<uint64_t, uint64_t> mean_peak_bytes;  // by value
 };
 
