@@ -1,6 +1,7 @@
 // holders: bytes by stack, function, file, folder or category, largest first.
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "query/answer_parts.h"
@@ -17,10 +18,16 @@ struct HolderRow {
   std::string key;
   std::string label;
   std::string where;
-  std::optional<Category> category;  // when all blocks share it
+  std::array<uint64_t, std::size(kCategoryNames)> category_bytes{};
   uint64_t bytes = 0;
   uint64_t block_count = 0;
   uint32_t largest_row = kNone;
+
+  /// Of most of its bytes.
+  std::string_view Category() const {
+    const auto most = std::max_element(category_bytes.begin(), category_bytes.end());
+    return kCategoryNames[static_cast<size_t>(most - category_bytes.begin())];
+  }
 };
 
 std::vector<HolderRow> SumUp(SessionIndex& session, const Selection& selection, GroupBy by) {
@@ -33,13 +40,13 @@ std::vector<HolderRow> SumUp(SessionIndex& session, const Selection& selection, 
     const uint32_t key = KeyOfRow(session, by, row);
     const auto [entry, is_new] = index_of_key.try_emplace(key, static_cast<uint32_t>(rows.size()));
     if (is_new) {
-      rows.push_back({.category = categories[row]});
+      rows.emplace_back();
       keys.push_back(key);
     }
     HolderRow& holder = rows[entry->second];
     holder.bytes += table.size_bytes[row];
     ++holder.block_count;
-    if (holder.category != categories[row]) holder.category.reset();
+    holder.category_bytes[static_cast<size_t>(categories[row])] += table.size_bytes[row];
     if (holder.largest_row == kNone || table.size_bytes[row] > table.size_bytes[holder.largest_row])
       holder.largest_row = row;
   }
@@ -68,9 +75,8 @@ bool ContainsIgnoringCase(std::string_view text, std::string_view part) {
 
 bool Matches(const HolderRow& row, std::string_view search) {
   if (search.empty()) return true;
-  const std::string_view category = row.category ? kCategoryNames[static_cast<size_t>(*row.category)] : "";
   return ContainsIgnoringCase(row.key, search) || ContainsIgnoringCase(row.label, search) ||
-         ContainsIgnoringCase(row.where, search) || ContainsIgnoringCase(category, search);
+         ContainsIgnoringCase(row.where, search) || ContainsIgnoringCase(row.Category(), search);
 }
 
 void WriteRow(JsonWriter& json, SessionIndex& session, HeapEntry& heap, const HolderRow& row) {
@@ -80,8 +86,7 @@ void WriteRow(JsonWriter& json, SessionIndex& session, HeapEntry& heap, const Ho
   json.Field("key", std::string_view(row.key));
   json.Field("label", std::string_view(row.label));
   json.Field("where", std::string_view(row.where));
-  json.Field("category",
-             row.category ? std::optional(kCategoryNames[static_cast<size_t>(*row.category)]) : std::nullopt);
+  json.Field("category", row.Category());
   json.Field("bytes", row.bytes);
   json.Field("block_count", row.block_count);
   json.Field("largest_bytes", table.size_bytes[row.largest_row]);
