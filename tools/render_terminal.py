@@ -39,6 +39,9 @@ PICTURES = (
     ("docs/images/summary_idle.svg", "memstrata summary snapshot.pickle", "Reserved but idle", "Out of memory"),
 )
 
+# Pictures that the program draws itself.
+DRAWN = (("docs/images/annotated_timeline.svg", ("explain", "snapshot.pickle", "--quiet")),)
+
 COLUMN_COUNT = 100
 CHARACTER_WIDTH, LINE_HEIGHT, MARGIN = 8.4, 18, 16
 FONTS = "DejaVu Sans Mono, Menlo, Consolas, Liberation Mono, monospace"
@@ -148,11 +151,19 @@ def draw(command: str, lines: list[str]) -> str:
     )
 
 
+def drawn_by_the_program(binary: Path, arguments: tuple[str, ...]) -> str:
+    with tempfile.TemporaryDirectory(prefix="picture-") as folder:
+        (Path(folder) / "snapshot.pickle").write_bytes(SAMPLE.read_bytes())
+        subprocess.run([binary, *arguments, "-o", "out.svg"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        return (Path(folder) / "out.svg").read_text(encoding="utf-8")
+
+
 def render(binary: Path) -> dict[Path, str]:
-    return {
+    terminal = {
         REPOSITORY / name: draw(command, excerpt(terminal_output(binary, command).splitlines(), first, last))
         for name, command, first, last in PICTURES
     }
+    return terminal | {REPOSITORY / name: drawn_by_the_program(binary, arguments) for name, arguments in DRAWN}
 
 
 def problems(binary: Path) -> list[str]:

@@ -44,7 +44,7 @@ def report(program: Program, source: Path, target: Path, *flags: str) -> str:
 def test_rows_of_the_csv_add_up_to_the_peak(program: Program, snapshot_file: Path, tmp_path: Path) -> None:
     rows = list(csv.DictReader(report(program, snapshot_file, tmp_path / "out.csv").splitlines()))
     for heap in program.summary(snapshot_file)["heaps"]:
-        peak = heap["peak_live"]
+        peak = heap["peak"]["live"]
         mine = [row for row in rows if row["heap"] == heap["id"]]
         assert sum(int(row["bytes"]) for row in mine) == peak["bytes"]
         assert sum(float(row["share"]) for row in mine) == pytest.approx(1, abs=1e-4)
@@ -53,7 +53,7 @@ def test_rows_of_the_csv_add_up_to_the_peak(program: Program, snapshot_file: Pat
 def test_markdown_says_the_peak(program: Program, snapshot_file: Path, tmp_path: Path) -> None:
     text = report(program, snapshot_file, tmp_path / "out.md")
     for heap in program.summary(snapshot_file)["heaps"]:
-        peak = heap["peak_live"]
+        peak = heap["peak"]["live"]
         assert f"{peak['bytes']:,} B" in text
 
 
@@ -65,7 +65,7 @@ def test_redacted_reports_hold_no_folder(program: Program, snapshot_file: Path, 
     for private in ("/workspace", "/opt/venv", folder):
         assert private not in redacted
     assert suffix == "md" or "/workspace" in whole  # Markdown shortens paths
-    assert "model.py" in redacted
+    assert "train.py" in redacted
 
 
 def test_full_is_for_html_only(program: Program, snapshot_file: Path, tmp_path: Path) -> None:
