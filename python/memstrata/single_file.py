@@ -3,8 +3,8 @@
     python -m memstrata.single_file -o memstrata_capture.py
 
 The project then says `import memstrata_capture as memstrata` and has the same API and the same files. Figures and
-reports need the program `memstrata`, here or on another machine: the recording waits. `dryrun` and the callbacks need the
-installed package.
+reports need the program `memstrata`, here or on another machine: the recording waits. `dryrun` and the callbacks need
+the installed package.
 """
 
 from __future__ import annotations
