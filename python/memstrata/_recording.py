@@ -139,9 +139,8 @@ class Recording:
                 raise MemstrataError(f"There are {len(snapshots)} PyTorch snapshots in this recording, not one.")
             return copy_file(snapshots[0], target)
         if target.suffix == ".yaml":
-            return _writers.write_bytes(target, _writers.yaml_text(self.summary).encode())
-        if target.suffix == ".png":
-            return _writers.write_png(target, self._svg())
+            target.write_text(_writers.yaml_text(self.summary), encoding="utf-8")
+            return target
         if target.suffix == ".memstrata":
             raise MemstrataError("A session folder is written by the capture itself: name it as its path.")
         self._engine("report", "-o", str(target))

@@ -3,7 +3,8 @@
     python -m memstrata.single_file -o memstrata_capture.py
 
 The project then says `import memstrata_capture as memstrata` and has the same API and the same files. Figures and
-reports need the program `memstrata`, here or on another machine: the recording waits.
+reports need the program `memstrata`, here or on another machine: the recording waits. `dryrun` and the callbacks need
+the installed package.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def _version():
 def single_file() -> str:
     """The text of the file. The same package gives the same text."""
     folder = Path(__file__).parent
-    modules = [folder / "__init__.py", *sorted(folder.glob("_[a-z]*.py"))]
+    left_out = {Path(__file__).name, "dryrun_hook.py", "dryrun_probe.py"}  # those run by themselves
+    modules = [module for module in sorted(folder.glob("*.py")) if module.name not in left_out]
     parts = [_HEAD.format(version=__version__), f"VERSION = {__version__!r}\n_SOURCES = {{\n"]
     for module in modules:
         parts.append(f"    {module.stem!r}: {_quoted(module.read_text(encoding='utf-8'))},\n")
