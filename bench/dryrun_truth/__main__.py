@@ -2,9 +2,9 @@
 
 python3 -m bench.dryrun_truth --python PYTHON --rows 12
 
-PYTHON has torch 2.7.1 (CUDA 12.6, without the vendor's packages) and transformers 4.57.6, as the table had. The table's figures
-come from another simulated card of the same kind, whose peaks had agreed with published measurements of real cards to 0.5 %; they
-are no measurements themselves. So this shows that two independent simulations agree, term by term, on models of others.
+PYTHON has torch 2.7.1 (CUDA 12.6, without the vendor's packages) and transformers 4.57.6, as the table had. The table's
+figures come from another simulated card, made by other means; they are no measurements of a real one. So this shows
+whether two independent simulations agree on models of others.
 """
 
 from __future__ import annotations
