@@ -1,0 +1,1 @@
+"""Dry runs against figures that others found."""
