@@ -34,6 +34,19 @@ ProfileHolder HolderOf(const ProfileView& view, const ProfileAllocator& allocato
   return holder;
 }
 
+// The memory of the device that a heap lies on, by the profile's device plane ("/device:GPU:0").
+std::optional<uint64_t> DeviceMemoryOf(const Store& store, const Heap& heap) {
+  if (heap.kind != HeapKind::kDevice) return std::nullopt;
+  const std::string number = fmt::format(":{}", heap.device);
+  for (const XPlaneSource& source : store.xplane.sources) {
+    if (source.source != heap.source) continue;
+    for (const auto& [plane, size_bytes] : source.device_memory_bytes) {
+      if (plane.ends_with(number)) return size_bytes;
+    }
+  }
+  return std::nullopt;
+}
+
 void AddNotes(const Store& store, const Heap& heap, const ProfileAllocator& allocator, ProfileSummary& summary) {
   std::vector<std::string>& notes = summary.notes;
   notes.emplace_back(
@@ -61,6 +74,13 @@ void AddNotes(const Store& store, const Heap& heap, const ProfileAllocator& allo
   notes.emplace_back(
       "This view is measured over time and across programs; the static plan of a program is in its own order and knows "
       "no other program.");
+  const std::optional<uint64_t> device_bytes = DeviceMemoryOf(store, heap);
+  if (device_bytes && summary.capacity_bytes) {
+    notes.push_back(fmt::format(
+        "The capacity of {} is the allocator's limit; the device itself has {}. What lies between is for the "
+        "driver, libraries and other processes.",
+        FormatBytes(*summary.capacity_bytes), FormatBytes(*device_bytes)));
+  }
   if (allocator.lifetime_peak_bytes > allocator.peak_used_bytes) {
     notes.push_back(fmt::format("The allocator's heap was higher before the recording: {} at its highest.",
                                 FormatBytes(allocator.lifetime_peak_bytes)));

@@ -35,6 +35,11 @@ Result<const ReaderInfo*> Recognise(const ProbeInput& probe) {
       best_match = match;
     }
   }
+  if (best == nullptr && probe.file.ends_with(kRiegeliSuffix)) {
+    return Fail(
+        ErrorCode::kUnsupportedFormat,
+        "Riegeli files (*.xplane.riegeli) cannot be read here; record with a profiler that writes *.xplane.pb.");
+  }
   if (best == nullptr) {
     return Fail(ErrorCode::kUnsupportedFormat,
                 "No reader knows this kind of file. `memstrata doctor` lists what can be read.");

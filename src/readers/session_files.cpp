@@ -58,7 +58,7 @@ Found Search(const std::string& folder) {
     const std::string path = at->path().string();
     if (EndsWithAny(path, {".xplane.pb", ".xplane.pb.gz", ".xplane.pb.zst"})) {
       found.runs[at->path().parent_path().string()].push_back(path);
-    } else if (path.ends_with(".xplane.riegeli")) {
+    } else if (path.ends_with(kRiegeliSuffix)) {
       ++found.riegeli_count;
     } else {
       found.AddProgram(path);

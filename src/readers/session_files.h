@@ -3,11 +3,15 @@
 // run, a dump of compiled programs.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 
 namespace memstrata {
+
+/// Files of this kind are found, and refused in words.
+inline constexpr std::string_view kRiegeliSuffix = ".xplane.riegeli";
 
 struct SessionFiles {
   std::vector<std::string> files;

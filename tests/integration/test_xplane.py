@@ -78,6 +78,20 @@ def test_correct_conversion_counts_all_events(program: Program, tmp_path: Path) 
     assert len(allocator["sampledTimelineSnapshots"]) == 1000
 
 
+def test_two_threads_read_what_one_would(program: Program, tmp_path: Path) -> None:
+    """Above 4 MiB of events two threads share the decoding; which of them takes what must not show."""
+    path, expected = write(tmp_path, Options(seed=9, event_count=60_000, thread_count=5, preexisting_count=20))
+    assert path.stat().st_size > 5 << 20
+    first = program.run("convert", path, "--to", "csv", "--table", "events")
+    assert first.status == 0
+    assert program.run("convert", path, "--to", "csv", "--table", "events").stdout == first.stdout
+    (heap,) = program.summary(path)["heaps"]
+    assert heap["allocation_count"] == expected.allocation_count
+    assert heap["free_count"] == expected.free_count
+    assert heap["peak"]["used"]["bytes"] == expected.peak_used_bytes
+    assert sum(row["bytes"] for row in heap["holders"]) == expected.peak_used_bytes
+
+
 @pytest.mark.parametrize("keep", [0.0, 0.01, 0.3, 0.7, 0.999])
 def test_cut_off_files_are_answered(program: Program, tmp_path: Path, keep: float) -> None:
     data, _ = make(PROGRAMS[0])
@@ -139,6 +153,16 @@ def test_a_dump_is_a_session_of_its_programs(program: Program, tmp_path: Path) -
     assert first["peak_bytes"] is None
     assert second["temp_bytes"] is None
     assert [row["count"] for row in printed["diagnostics"] if row["code"] == "unplanned_programs"] == [1]
+
+
+def test_riegeli_files_are_refused_in_words(program: Program, tmp_path: Path) -> None:
+    path = tmp_path / "host0.xplane.riegeli"
+    path.write_bytes(b"\x83\xaf\x70\xd1\x0d\x88\x4a\x3f" * 8)
+    for named in (path, tmp_path):
+        answer = program.run("summary", named)
+        assert answer.status == 1
+        assert "riegeli" in answer.stderr
+        assert "*.xplane.pb" in answer.stderr
 
 
 def canon_module() -> ModuleType:

@@ -2,73 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "base/flat_map.h"
-#include "model/ingest/allocation_tracker.h"
-#include "model/store/store_builder.h"
+#include "analysis/test_profile.h"
 
 namespace memstrata {
 namespace {
 
-// A heap whose events carry what FindProgramRuns reads.
-class SmallProfile {
- public:
-  SmallProfile() {
-    builder_.AddSource({.file = "host0.xplane.pb", .format = "xplane"});
-    store().xplane.lines.push_back({.begin_ps = 0, .source = 0, .is_first_host_plane = true, .name = StringId{0}});
-    store().xplane.lines.push_back({.begin_ps = 0, .source = 0, .is_first_host_plane = true, .name = StringId{0}});
-    builder_.InternStream(0);
-  }
-  Store& store() { return builder_.store(); }
-
-  void Event(EventKind kind, int64_t time_ps, uint32_t line, uint64_t addr, uint64_t requested_bytes,
-             uint64_t size_bytes) {
-    heap_bytes_ += kind == EventKind::kAlloc ? size_bytes : -size_bytes;
-    EventTable& events = store().events;
-    events.kind.PushBack(kind);
-    events.addr.PushBack(addr);
-    events.size_bytes.PushBack(size_bytes);
-    events.time_ns.PushBack(time_ps / 1000);
-    events.stream.PushBack(0);
-    events.stack.PushBack(StackId{0});
-    XPlaneEventTable& details = store().xplane.events;
-    details.time_ps.PushBack(time_ps);
-    details.line.PushBack(line);
-    details.stack_bytes.PushBack(stack_bytes_);
-    details.heap_bytes.PushBack(heap_bytes_);
-    details.requested_bytes.PushBack(requested_bytes);
-  }
-  void set_stack_bytes(uint64_t bytes) { stack_bytes_ = bytes; }
-  void set_heap_bytes(uint64_t bytes) { heap_bytes_ = bytes; }
-
-  void Launch(std::string_view module, std::optional<uint64_t> id, uint32_t line, int64_t begin_ps, int64_t end_ps) {
-    store().xplane.launches.push_back({store().strings.Intern(module), id, 0, line, begin_ps, end_ps});
-  }
-  void DeviceRun(std::string_view name, std::string_view plane, int64_t begin_ps, int64_t duration_ps) {
-    store().xplane.modules.push_back(
-        {store().strings.Intern(name), store().strings.Intern(plane), 0, 0, begin_ps, duration_ps, true, kNone});
-  }
-  void Plan(std::string name, std::string label, std::vector<ProgramAllocation> allocations) {
-    Program program;
-    program.name = std::move(name);
-    program.label = std::move(label);
-    program.allocations = std::move(allocations);
-    store().programs.push_back(std::move(program));
-  }
-
-  std::vector<ProgramRun> Runs() {
-    Heap heap;
-    heap.id = "GPU_0_bfc";
-    heap.events = {0, static_cast<uint32_t>(store().events.size())};
-    store().heaps.push_back(heap);
-    EXPECT_TRUE(AllocationTracker(builder_, store().heaps[0], nullptr).Run(nullptr));
-    return FindProgramRuns(store(), store().heaps[0]);
-  }
-
- private:
-  StoreBuilder builder_;
-  uint64_t stack_bytes_ = 0;
-  uint64_t heap_bytes_ = 0;
-};
+std::vector<ProgramRun> RunsOf(SmallProfile& profile) { return FindProgramRuns(profile.store(), profile.Pair()); }
 
 ProgramAllocation Argument(uint64_t size_bytes) {
   return {.size_bytes = size_bytes, .is_entry_parameter = true, .assigned = {}};
@@ -88,7 +27,7 @@ TEST(ProgramRunsTest, ComparesARunWithItsPlan) {
   profile.Event(EventKind::kAlloc, 1200, 0, 0x3000, 5000, 5120);  // temporary
   profile.Event(EventKind::kAlloc, 1300, 0, 0x5000, 300, 512);    // in no plan
   profile.Event(EventKind::kFreeCompleted, 1400, 0, 0x3000, 5000, 5120);
-  const std::vector<ProgramRun> runs = profile.Runs();
+  const std::vector<ProgramRun> runs = RunsOf(profile);
   ASSERT_EQ(runs.size(), 1u);
   const ProgramRun& run = runs[0];
   EXPECT_EQ(run.name, "jit_f(15)");
@@ -114,7 +53,7 @@ TEST(ProgramRunsTest, KeepsThreadsApartAndSaysWhatWasNotAllocated) {
   profile.Launch("jit_f", 1, 1, 1000, 2000);
   profile.Event(EventKind::kAlloc, 1100, 0, 0x1000, 256, 256);
   profile.Event(EventKind::kAlloc, 1200, 1, 0x2000, 1024, 1024);
-  const std::vector<ProgramRun> runs = profile.Runs();
+  const std::vector<ProgramRun> runs = RunsOf(profile);
   ASSERT_EQ(runs.size(), 2u);
   EXPECT_EQ(runs[0].own_output_bytes, 256u);
   EXPECT_EQ(runs[0].unallocated_bytes, 1024u);
@@ -135,7 +74,7 @@ TEST(ProgramRunsTest, SaysWhichPlanRanOnlyWhenItIsSure) {
     profile.Event(EventKind::kAlloc, at_ps + 100, 0, static_cast<uint64_t>(at_ps), 256, 256);
     at_ps += 1000;
   }
-  const std::vector<ProgramRun> runs = profile.Runs();
+  const std::vector<ProgramRun> runs = RunsOf(profile);
   ASSERT_EQ(runs.size(), 5u);
   EXPECT_EQ(runs[0].match, ProgramMatch::kAmbiguous);
   EXPECT_EQ(runs[1].program, 1u);
@@ -152,7 +91,7 @@ TEST(ProgramRunsTest, TakesRunsOfTheDeviceWhereTheHostHasNone) {
   profile.DeviceRun("jit_f(7)", "/device:TPU:0", 500, 1000);
   profile.DeviceRun("jit_f(7)", "/device:TPU:1", 500, 1000);  // another device
   profile.Event(EventKind::kAlloc, 1200, 0, 0x2000, 256, 256);
-  const std::vector<ProgramRun> runs = profile.Runs();
+  const std::vector<ProgramRun> runs = RunsOf(profile);
   ASSERT_EQ(runs.size(), 1u);
   EXPECT_TRUE(runs[0].is_on_device);
   EXPECT_EQ(runs[0].match, ProgramMatch::kById);

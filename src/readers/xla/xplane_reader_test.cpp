@@ -270,6 +270,28 @@ TEST(XPlaneReaderTest, TakesStepsFromTheDeviceWhereTheHostHasNone) {
   EXPECT_EQ(FindDiagnostic(*store, "steps_by_time")->count, 2u);
 }
 
+TEST(XPlaneReaderTest, PassesOverWrongWireTypes) {
+  std::string event;
+  protozero::pbf_writer writer(event);
+  writer.add_string(1, "a text where the id of the name belongs");
+  writer.add_fixed64(2, 5);
+  writer.add_int64(4, 7);
+  std::string line;
+  protozero::pbf_writer line_writer(line);
+  line_writer.add_int64(2, 3);
+  line_writer.add_string(3, "a text where the start belongs");
+  line_writer.add_message(4, event);
+  std::string plane;
+  protozero::pbf_writer plane_writer(plane);
+  plane_writer.add_string(2, "/host:CPU");
+  plane_writer.add_message(3, line);
+  plane_writer.add_int64(4, 12);
+  const Result<Store> store = Read(SpaceBytes({plane}));
+  ASSERT_TRUE(store) << store.error().message;
+  EXPECT_TRUE(store->heaps.empty());
+  EXPECT_NE(store->missing[0].why.find("1 other host events"), std::string::npos);
+}
+
 TEST(XPlaneReaderTest, CountsTimesThatRunBackwards) {
   PlaneBuilder plane("/host:CPU");
   plane.Line("t", 0)
