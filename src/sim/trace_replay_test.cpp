@@ -85,5 +85,39 @@ TEST(CompareWithRecording, AgreesWithTheRealAllocator) {
   EXPECT_GT(sum.allocation_count, 0U);
 }
 
+uint64_t RecordedPeak(const Store& store, const Heap& heap) {
+  uint64_t reserved_bytes = heap.reserved_begin_bytes;
+  uint64_t peak_bytes = reserved_bytes;
+  for (uint32_t row = heap.events.begin; row < heap.events.end; ++row) {
+    const EventKind kind = store.events.kind[row];
+    if (kind == EventKind::kSegmentAlloc || kind == EventKind::kSegmentMap)
+      reserved_bytes += store.events.size_bytes[row];
+    if (kind == EventKind::kSegmentFree || kind == EventKind::kSegmentUnmap)
+      reserved_bytes -= store.events.size_bytes[row];
+    peak_bytes = std::max(peak_bytes, reserved_bytes);
+  }
+  return peak_bytes;
+}
+
+// One program, recorded with and without expandable segments: the replay of the one must come out near the other. The
+// two runs are not the same event by event.
+TEST(ReplayWith, SaysWhatExpandableSegmentsGive) {
+  const fs::path folder = DataFolder() / "labelled";
+  if (!fs::exists(folder / "bug_fragmentation_expandable.pickle")) GTEST_SKIP() << "no recordings in " << folder;
+  const Store plain = Open(folder / "bug_fragmentation.pickle");
+  const Store expandable = Open(folder / "bug_fragmentation_expandable.pickle");
+  const Heap& heap = plain.heaps[0];
+  WhatIf what_if{RecordedSettings(plain, heap), std::nullopt};
+  EXPECT_EQ(ReplayWith(plain, heap, what_if).peak_reserved_bytes, RecordedPeak(plain, heap));
+  what_if.settings.expandable_segments = true;
+  const uint64_t replayed_bytes = ReplayWith(plain, heap, what_if).peak_reserved_bytes;
+  const uint64_t recorded_bytes = RecordedPeak(expandable, expandable.heaps[0]);
+  std::printf("replayed %llu, recorded %llu, without %llu\n", static_cast<unsigned long long>(replayed_bytes),
+              static_cast<unsigned long long>(recorded_bytes),
+              static_cast<unsigned long long>(RecordedPeak(plain, heap)));
+  EXPECT_NEAR(static_cast<double>(replayed_bytes), static_cast<double>(recorded_bytes),
+              0.02 * static_cast<double>(recorded_bytes));
+}
+
 }  // namespace
 }  // namespace memstrata::sim

@@ -11,7 +11,7 @@ namespace memstrata {
 namespace {
 
 constexpr double kMuchIdle = 0.2;  // of the reserved bytes
-constexpr double kWorthIt = 0.1;   // a remedy that saves less of the reserved peak is not worth a finding
+constexpr double kWorthIt = 0.25;  // a remedy that saves less of the reserved peak is not worth a finding
 
 // The first allocation at or behind a position: the request that a new segment was for.
 uint64_t RequestBehind(const Store& store, const Heap& heap, uint32_t seq) {

@@ -20,7 +20,7 @@ struct FragmentationAnswer {
 /// Nothing when segments or events are missing. cost: O(allocations + events), and replays where much was idle
 std::optional<FragmentationAnswer> ExplainFragmentation(const HeapAnalysis& analysis);
 
-/// One finding when a replay shows that the reserved peak can be a tenth lower; none for a healthy program.
+/// One finding when a replay shows that the reserved peak can be a quarter lower; none for a healthy program.
 std::vector<Finding> FragmentationFindings(const FragmentationAnswer& answer);
 
 }  // namespace memstrata
