@@ -122,4 +122,4 @@ def test_s10_a_state_dict_on_the_device_doubles_the_load(program: Program, tmp_p
     assert summary["end"]["live_bytes"] == 1_400 * MIB
     assert summary["end"]["reserved_bytes"] == 2_200 * MIB
     assert heap_of(program, path)["growth"]["kind"] == "none"  # layers of a model are no steps
-    assert findings(program, path) == set()
+    assert findings(program, path) == {"fragmentation"}  # the activations do not fit into what the weights left

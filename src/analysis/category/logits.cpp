@@ -70,7 +70,8 @@ class LogitsMarker {
   void MarkBySize(const Pass& pass) {
     const uint64_t largest = LargestAlloc(pass.late_begin(), pass.forward_end);
     const bool comes_back = largest >= kSmallestBytes && HasAlloc(pass.backward_begin, pass.early_end(), largest);
-    if (!comes_back) return;
+    // What the layers make too is no logits.
+    if (!comes_back || HasAlloc(pass.forward_begin, pass.late_begin(), largest)) return;
     MarkSizes(pass.late_begin(), pass.forward_end, largest);
     MarkSizes(pass.backward_begin, pass.early_end(), largest);
   }

@@ -42,7 +42,12 @@ void FindLogits(const HeapAnalysis& analysis, StepView& view) {
     const uint32_t seq = table.alloc_seq[row];
     return seq >= view.backward_begin && seq < early && table.size_bytes[row] == largest;
   });
-  if (largest >= kSmallest && comes_back) view.logits_bytes = largest;
+  const bool is_of_layers = std::any_of(view.made.begin(), view.made.end(), [&](uint32_t row) {
+    const uint32_t seq = table.alloc_seq[row];
+    return seq >= view.forward_begin && seq < late && table.size_bytes[row] == largest &&
+           analysis.timeline.phase_of_event[seq] == Phase::kForward;
+  });
+  if (largest >= kSmallest && comes_back && !is_of_layers) view.logits_bytes = largest;
 }
 
 }  // namespace

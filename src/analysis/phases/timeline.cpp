@@ -66,7 +66,10 @@ Timeline FindTimeline(const Store& store, const Heap& heap) {
   std::vector<uint32_t> begins = StepsByAnnotations(store, heap);
   if (begins.empty()) begins = FindStepBegins(store, heap, timeline.phase_of_event, jumps);
   if (begins.size() < 2 && !HasBackward(timeline.phase_of_event)) {
-    if (std::vector<uint32_t> periodic = FindPeriodicSteps(store, heap); periodic.size() > 1) {
+    std::vector<uint32_t> periodic = FindPeriodicSteps(store, heap);
+    // Layers of a model that is loaded repeat themselves too.
+    std::erase_if(periodic, [&](uint32_t seq) { return timeline.phase_of_event[seq] == Phase::kLoad; });
+    if (periodic.size() > 1) {
       begins = std::move(periodic);
       if (!HasModelCall(timeline.phase_of_event)) timeline.basis = PhaseBasis::kPeriod;
     } else if (timeline.basis == PhaseBasis::kOrder && !begins.empty()) {
