@@ -130,7 +130,10 @@ def test_two_files_of_one_host_are_told_apart_and_said(program: Program, tmp_pat
     assert [row["count"] for row in printed["diagnostics"] if row["code"] == "duplicate_host"] == [2]
 
 
-DUMPED = "BufferAssignment:\nallocation 0: size 4096, preallocated-temp:\n value: <1 f @0> (size=4096,offset=0): f32[1024]{0}\n"
+DUMPED = (
+    "BufferAssignment:\nallocation 0: size 4096, preallocated-temp:\n"
+    " value: <1 f @0> (size=4096,offset=0): f32[1024]{0}\n"
+)
 REPORTED = "Memory Space: default (color=0)\nTotal bytes: 64 (64B)\n"
 
 
