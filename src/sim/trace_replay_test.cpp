@@ -99,8 +99,7 @@ uint64_t RecordedPeak(const Store& store, const Heap& heap) {
   return peak_bytes;
 }
 
-// One program, recorded with and without expandable segments: the replay of the one must come out near the other. The
-// two runs are not the same event by event.
+// One program, recorded with and without expandable segments: the replay of the one must come out as the other.
 TEST(ReplayWith, SaysWhatExpandableSegmentsGive) {
   const fs::path folder = DataFolder() / "labelled";
   if (!fs::exists(folder / "bug_fragmentation_expandable.pickle")) GTEST_SKIP() << "no recordings in " << folder;
@@ -110,13 +109,7 @@ TEST(ReplayWith, SaysWhatExpandableSegmentsGive) {
   WhatIf what_if{RecordedSettings(plain, heap), std::nullopt};
   EXPECT_EQ(ReplayWith(plain, heap, what_if).peak_reserved_bytes, RecordedPeak(plain, heap));
   what_if.settings.expandable_segments = true;
-  const uint64_t replayed_bytes = ReplayWith(plain, heap, what_if).peak_reserved_bytes;
-  const uint64_t recorded_bytes = RecordedPeak(expandable, expandable.heaps[0]);
-  std::printf("replayed %llu, recorded %llu, without %llu\n", static_cast<unsigned long long>(replayed_bytes),
-              static_cast<unsigned long long>(recorded_bytes),
-              static_cast<unsigned long long>(RecordedPeak(plain, heap)));
-  EXPECT_NEAR(static_cast<double>(replayed_bytes), static_cast<double>(recorded_bytes),
-              0.02 * static_cast<double>(recorded_bytes));
+  EXPECT_EQ(ReplayWith(plain, heap, what_if).peak_reserved_bytes, RecordedPeak(expandable, expandable.heaps[0]));
 }
 
 }  // namespace
