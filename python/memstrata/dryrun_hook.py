@@ -103,7 +103,9 @@ class Recorder:
         self.ooms.append((device, requested, reserved, device_free))
 
     def _count_steps(self) -> None:
-        self.torch.optim.optimizer.register_optimizer_step_post_hook(self._on_step)
+        # torch.optim hides its module `optimizer`, so it is not an attribute.
+        optimizers: Any = importlib.import_module("torch.optim.optimizer")
+        optimizers.register_optimizer_step_post_hook(self._on_step)
 
     def _on_step(self, optimizer: Any, *_: Any) -> None:
         self.steps[id(optimizer)] += 1
