@@ -18,10 +18,11 @@ with open(row["config_path"], encoding="utf-8") as file:
 config._attn_implementation = row["attn"]
 precision = row["precision"]
 torch.set_default_dtype(torch.bfloat16 if precision == "bf16" else torch.float32)
-with no_init_weights(), torch.device("cuda"):
+with no_init_weights():
     model = AutoModelForCausalLM.from_config(config)
 torch.set_default_dtype(torch.float32)
 model.tie_weights()
+model.to("cuda")  # as the table did: it decides how the first segments are cut
 model.train()
 if row["gradient_checkpointing"] != "none":
     model.gradient_checkpointing_enable({"use_reentrant": row["gradient_checkpointing"] == "reentrant"})

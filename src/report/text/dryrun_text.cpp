@@ -17,7 +17,7 @@ using dryrun::Verdict;
 
 constexpr size_t kLabelWidth = 22;
 constexpr size_t kMostRows = 8;
-constexpr double kReservedError = 0.03;  // docs/explanation/dry_run.md: how far another placement of segments was off
+constexpr double kReservedError = 0.005;  // where it comes from: docs/explanation/dry_run.md, "Nearly exact"
 
 class DryRunText {
  public:
