@@ -65,6 +65,7 @@ class TestProgram {
   Store Finish() {
     Heap heap;
     heap.id = "cuda:0";
+    heap.capabilities.has_stacks = keeps_stacks_;
     heap.events = {0, static_cast<uint32_t>(store_.events.size())};
     heap.allocations = {0, static_cast<uint32_t>(store_.allocations.size())};
     store_.heaps.push_back(heap);

@@ -12,8 +12,7 @@ std::vector<RepeatedLayer> FindRepeatedLayers(const HeapAnalysis& analysis, size
   const StepView view = FindRepresentativeStep(analysis);
   if (view.step == kNone || !analysis.heap->capabilities.has_stacks) return {};
   FlatMap<uint32_t, RepeatedLayer> by_loop;
-  for (const LoopJump& jump : FindLoopJumps(*analysis.store, *analysis.heap)) {
-    if (jump.seq <= view.forward_begin || jump.seq >= view.forward_end) continue;
+  for (const LoopJump& jump : FindLoopJumps(*analysis.store, *analysis.heap, view.forward_begin, view.forward_end)) {
     RepeatedLayer& layer = by_loop[jump.loop_node];
     layer.call = {jump.loop_node};
     layer.call_count += layer.call_count == 0 ? 2 : 1;  // the first jump starts the second call

@@ -93,8 +93,10 @@ class OrderLabeller {
     const BackwardPass& pass = passes_[pass_index];
     const uint32_t begin = pass_index == 0 ? 0 : passes_[pass_index - 1].end;
     const uint32_t latest = pass_index + 1 < passes_.size() ? passes_[pass_index + 1].end : count_;
+    const bool may_stay = pass_index > 0 && pass_index + 1 == passes_.size();  // the last batch has no follower
     const auto is_input = [&](const OrderEvent& event) {
-      return event.IsLargeAlloc() && event.LivesBeyond(pass.end) && event.free_index <= latest;
+      return event.IsLargeAlloc() && event.LivesBeyond(pass.end) &&
+             (event.free_index <= latest || (may_stay && event.free_index == kNone));
     };
     uint32_t first = kNone;
     uint32_t last = kNone;

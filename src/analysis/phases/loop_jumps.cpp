@@ -83,11 +83,15 @@ bool IsCalledFrom(const StackTable& stacks, uint32_t node, uint32_t ancestor) {
 }
 
 std::vector<LoopJump> FindLoopJumps(const Store& store, const Heap& heap) {
+  return FindLoopJumps(store, heap, 0, heap.events.size());
+}
+
+std::vector<LoopJump> FindLoopJumps(const Store& store, const Heap& heap, uint32_t begin_seq, uint32_t end_seq) {
   const bool frees_have_own_stacks = FreesHaveOwnStacks(store, heap);
   CallTracker calls(store);
   std::vector<LoopJump> jumps;
   uint32_t previous = 0;
-  for (uint32_t seq = 0; seq < heap.events.size(); ++seq) {
+  for (uint32_t seq = begin_seq; seq < end_seq; ++seq) {
     const uint32_t row = heap.events.begin + seq;
     const uint32_t stack = store.events.stack[row].value;
     if (stack == 0 || stack == previous || (!frees_have_own_stacks && IsFree(store.events.kind[row]))) continue;

@@ -18,6 +18,8 @@ bool FreesHaveOwnStacks(const Store& store, const Heap& heap);
 
 /// Jumps in order of events, at most one an event: the outermost. cost: O(events · depth of the part that changes)
 std::vector<LoopJump> FindLoopJumps(const Store& store, const Heap& heap);
+/// The same as if the recording were only the events [begin_seq, end_seq).
+std::vector<LoopJump> FindLoopJumps(const Store& store, const Heap& heap, uint32_t begin_seq, uint32_t end_seq);
 
 /// Whether `node` is `ancestor` or was called from it.
 bool IsCalledFrom(const StackTable& stacks, uint32_t node, uint32_t ancestor);
