@@ -123,11 +123,11 @@ class SummaryText {
     std::string when(kSampleReasonNames[static_cast<size_t>(sample.reason)]);
     if (sample.step != kNone) when = fmt::format("step {}", sample.step);
     if (sample.reason == SampleReason::kOutOfMemory) when = "the out of memory";
-    Line("Outside", fmt::format("{}  {}", FormatBytes(heap.outside->bytes),
-                                style_.Dim(fmt::format("(on the device at {}: {} used - {} reserved; of {})", when,
-                                                       FormatBytes(sample.total_bytes - sample.free_bytes),
-                                                       FormatBytes(sample.reserved_bytes),
-                                                       FormatBytes(sample.total_bytes)))));
+    Line("Outside",
+         fmt::format("{}  {}", FormatBytes(heap.outside->bytes),
+                     style_.Dim(fmt::format("(on the device at {}: {} used - {} reserved; of {})", when,
+                                            FormatBytes(sample.total_bytes - sample.free_bytes),
+                                            FormatBytes(sample.reserved_bytes), FormatBytes(sample.total_bytes)))));
   }
 
   void WriteHolders(const HeapSummary& heap) {
