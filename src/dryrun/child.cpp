@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
+#include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,6 +38,24 @@ class FileActions {
 
  private:
   posix_spawn_file_actions_t actions_;
+};
+
+// The child gets the same addresses in every run. Frameworks keep tensors in tables by address, so that random ones
+// would free them in another order each time (autocast's copies of weights at the end of its block).
+class FixedAddresses {
+ public:
+  FixedAddresses() : before_(personality(kAsk)) {
+    if (before_ >= 0) personality(static_cast<unsigned long>(before_) | ADDR_NO_RANDOMIZE);
+  }
+  ~FixedAddresses() {
+    if (before_ >= 0) personality(static_cast<unsigned long>(before_));
+  }
+  FixedAddresses(const FixedAddresses&) = delete;
+  FixedAddresses& operator=(const FixedAddresses&) = delete;
+
+ private:
+  static constexpr unsigned long kAsk = 0xffffffff;
+  int before_;
 };
 
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
@@ -95,8 +114,11 @@ Result<ChildResult> RunChild(const std::vector<std::string>& command, const Envi
   if (output == ChildOutput::kCapture) actions.Duplicate(ends[1], STDOUT_FILENO);
   pid_t process = 0;
   const int64_t begin_ns = NowNs();
-  const int problem = posix_spawnp(&process, command.front().c_str(), actions.get(), nullptr,
-                                   Pointers(arguments).data(), Pointers(variables).data());
+  const int problem = [&] {
+    const FixedAddresses fixed;  // inherited by the child
+    return posix_spawnp(&process, command.front().c_str(), actions.get(), nullptr, Pointers(arguments).data(),
+                        Pointers(variables).data());
+  }();
   if (ends[1] >= 0) close(ends[1]);
   std::string captured;
   if (ends[0] >= 0) {

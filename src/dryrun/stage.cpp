@@ -162,6 +162,7 @@ Environment Stage::ChildEnvironment(const DryRunRequest& request) const {
   environment["MEMSTRATA_DRYRUN_SETTINGS"] = folder_ + "/settings";
   environment["TRITON_LIBCUDA_PATH"] = folder_;  // Triton links its launchers against the driver
   environment.erase("CUDA_VISIBLE_DEVICES");     // it names cards of this machine
+  environment.emplace("PYTHONHASHSEED", "0");  // with fixed addresses (child.cpp): each run allocates in the same order
   if (request.expandable_segments) Prepend(environment, "PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True", ',');
   if (request.world_size > 1) SetRank(environment, request);
   for (const auto& [name, value] : request.variables) environment[name] = value;
