@@ -1,7 +1,5 @@
-"""Python environments with a CUDA build of PyTorch and none of the vendor's packages, kept between runs.
-
-They lie in $MEMSTRATA_TORCH_ENVIRONMENTS (default ~/.cache/memstrata/torch), one folder per release. A wheel is 0.5 to
-0.8 GB, so it is fetched once; a machine that cannot fetch it skips the tests and says why.
+"""Python environments with a CUDA build of PyTorch and none of the vendor's packages: those that tools/frameworks makes
+and keeps. A machine that cannot fetch a wheel (0.5 to 0.8 GB) skips the tests and says why.
 """
 
 from __future__ import annotations
@@ -10,24 +8,11 @@ import functools
 import os
 import subprocess
 import sys
-import venv
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional
 
-FOLDER = Path(os.environ.get("MEMSTRATA_TORCH_ENVIRONMENTS", Path.home() / ".cache" / "memstrata" / "torch"))
-PURE_DEPENDENCIES = (
-    "typing_extensions",
-    "sympy==1.13.3",
-    "mpmath",
-    "networkx",
-    "jinja2",
-    "markupsafe",
-    "filelock",
-    "fsspec",
-    "setuptools",
-    "numpy",
-)
+REPOSITORY = Path(__file__).resolve().parents[3]
+FOLDER = Path(os.environ.get("MEMSTRATA_FRAMEWORKS", REPOSITORY / "build" / "frameworks"))
 FETCH_TIMEOUT_S = 900
 
 
@@ -40,28 +25,20 @@ class Environment:
     problem: str = ""
 
 
-def _install(python: Path, *packages: str) -> Optional[str]:
-    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", *packages]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S, check=False)
-    return None if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
-
-
 @functools.cache
 def environment(torch_version: str) -> Environment:
     if not (sys.platform == "linux" and os.uname().machine == "x86_64"):
         return Environment(torch_version, "", "the simulated card needs Linux on x86-64")
-    folder = FOLDER / torch_version
-    python = folder / "bin" / "python"
-    complete = folder / "complete"
-    if not complete.exists():
-        try:
-            venv.create(folder, with_pip=True)
-            problem = _install(python, *PURE_DEPENDENCIES) or _install(python, f"torch=={torch_version}")
-        except (OSError, subprocess.SubprocessError) as error:
-            problem = str(error)
-        if problem:
-            return Environment(torch_version, "", f"PyTorch {torch_version} cannot be had here: {problem}")
-        complete.touch()
+    name = "torch-" + torch_version.rsplit(".", 1)[0]
+    python = FOLDER / name / "bin" / "python"
+    try:
+        command = [REPOSITORY / "tools" / "frameworks", name]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S, check=False)
+        said = done.stderr.strip()
+    except (OSError, subprocess.SubprocessError) as error:
+        said = str(error)
+    if not python.is_file():
+        return Environment(torch_version, "", f"PyTorch {torch_version} cannot be had here: {said}")
     return Environment(torch_version, str(python))
 
 
