@@ -11,7 +11,7 @@ namespace memstrata {
 
 Result<size_t> MemorySource::Read(std::span<std::byte> into) {
   const size_t count = std::min(into.size(), rest_.size());
-  std::memcpy(into.data(), rest_.data(), count);
+  if (count > 0) std::memcpy(into.data(), rest_.data(), count);
   rest_.remove_prefix(count);
   return count;
 }
@@ -20,7 +20,7 @@ Status MemoryAccess::ReadAt(uint64_t offset, std::span<std::byte> into) const {
   if (offset > bytes_.size() || into.size() > bytes_.size() - offset) {
     return Fail(ErrorCode::kTruncatedInput, "The data ends before a part that it refers to.", offset);
   }
-  std::memcpy(into.data(), bytes_.data() + offset, into.size());
+  if (!into.empty()) std::memcpy(into.data(), bytes_.data() + offset, into.size());
   return {};
 }
 
