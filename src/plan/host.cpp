@@ -6,28 +6,12 @@
 #include "plan/outside.h"
 
 namespace memstrata::plan {
-namespace {
-
-Line FromConstant(std::string term, std::string_view name, double count, std::string how) {
-  const Constant& constant = GetConstant(name);
-  return {std::move(term),
-          static_cast<uint64_t>(constant.best * count),
-          static_cast<uint64_t>(constant.low * count),
-          static_cast<uint64_t>(constant.high * count),
-          Basis::kAssumed,
-          std::move(how),
-          constant.source,
-          true,
-          ""};
-}
-
-}  // namespace
 
 void AddHost(Plan& plan) {
   const Workload& w = plan.workload;
   const auto processes = static_cast<double>(w.parallel.DeviceCount());
-  plan.host_lines.push_back(FromConstant(
-      "processes", "host_process_bytes", processes,
+  plan.host_lines.push_back(LineOfConstant(
+      "processes", GetConstant("host_process_bytes"), processes,
       fmt::format("{} process(es), one for each device, with the framework loaded", w.parallel.DeviceCount())));
   const uint64_t weights = static_cast<uint64_t>(plan.model.parameter_count) * ParameterBytes(w.precision);
   if (weights > 0) {
@@ -39,9 +23,9 @@ void AddHost(Plan& plan) {
   }
   const int64_t communicators = CommunicatorCount(w.parallel);
   if (communicators > 0) {
-    plan.host_lines.push_back(
-        FromConstant("pinned", "host_pinned_bytes_per_communicator", processes * static_cast<double>(communicators),
-                     fmt::format("NCCL's pinned buffers: {} communicator(s) of each process", communicators)));
+    plan.host_lines.push_back(LineOfConstant(
+        "pinned", GetConstant("host_pinned_bytes_per_communicator"), processes * static_cast<double>(communicators),
+        fmt::format("NCCL's pinned buffers: {} communicator(s) of each process", communicators)));
   }
   for (const Line& line : plan.host_lines) plan.host_total_bytes += line.bytes;
 }

@@ -11,7 +11,9 @@ constexpr uint64_t kWorkspaceBytes = 8'519'680;  // :4096:2:16:8
 constexpr uint64_t kHopperWorkspaceBytes = uint64_t{32} << 20;
 constexpr double kHopper = 9.0;
 
-Line FromConstant(std::string term, const Constant& constant, double count, std::string how) {
+}  // namespace
+
+Line LineOfConstant(std::string term, const Constant& constant, double count, std::string how) {
   return {std::move(term),
           static_cast<uint64_t>(constant.best * count),
           static_cast<uint64_t>(constant.low * count),
@@ -23,13 +25,11 @@ Line FromConstant(std::string term, const Constant& constant, double count, std:
           ""};
 }
 
-}  // namespace
-
 Line WorkspaceLine(const PlanRequest& request) {
   const bool is_hopper = request.card && request.card->compute_capability >= kHopper;
   if (request.workload.engine == Engine::kMegatron && request.workload.task == Task::kTrain) {
     const Constant& overhead = GetConstant(is_hopper ? "megatron_overhead_hopper_bytes" : "megatron_overhead_bytes");
-    return FromConstant("workspace", overhead, 1, overhead.how);
+    return LineOfConstant("workspace", overhead, 1, overhead.how);
   }
   const uint64_t each = is_hopper ? kHopperWorkspaceBytes : kWorkspaceBytes;
   const uint64_t count = request.workload.task == Task::kTrain ? 2 : 1;
@@ -52,7 +52,7 @@ int64_t CommunicatorCount(const Parallel& p) {
 
 void AddOutsideLines(const PlanRequest& request, DevicePlan& device) {
   const Constant& context = GetConstant("workload_context_bytes");
-  Line line = FromConstant("context", context, 1, context.how);
+  Line line = LineOfConstant("context", context, 1, context.how);
   if (request.card && request.card->context_bytes > 0) {
     line.bytes = request.card->context_bytes;
     line.low_bytes = line.bytes / 2;
@@ -65,8 +65,8 @@ void AddOutsideLines(const PlanRequest& request, DevicePlan& device) {
   if (communicators == 0) return;
   const Constant& each = GetConstant("communicator_bytes");
   device.lines.push_back(
-      FromConstant("communicators", each, static_cast<double>(communicators),
-                   fmt::format("{} NCCL communicator(s) x {} B", communicators, static_cast<uint64_t>(each.best))));
+      LineOfConstant("communicators", each, static_cast<double>(communicators),
+                     fmt::format("{} NCCL communicator(s) x {} B", communicators, static_cast<uint64_t>(each.best))));
 }
 
 }  // namespace memstrata::plan

@@ -1,10 +1,13 @@
 #pragma once
 // What a process takes besides its tensors: context, communicators, workspaces.
 
+#include "plan/constants.h"
 #include "plan/plan.h"
 
 namespace memstrata::plan {
 
+/// The line of a constant taken `count` times: assumed, with the constant's range and source.
+Line LineOfConstant(std::string term, const Constant& constant, double count, std::string how);
 /// cuBLAS workspaces, inside the framework's allocator.
 Line WorkspaceLine(const PlanRequest& request);
 /// Context and communicators, outside it.
