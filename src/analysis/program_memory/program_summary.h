@@ -15,7 +15,7 @@ struct PlannedBuffer {
   uint32_t buffer = kNone;  // → Program::buffers; kNone: an allocation of which no value is known
   uint64_t size_bytes = 0;
   uint64_t padding_bytes = 0;  // of the buffer; not known of a whole allocation
-  std::string_view role;  // parameter, output, constant, temporary, unknown
+  std::string_view role;       // parameter, output, constant, temporary, unknown
   /// The whole allocation, with so many values of which `buffer` is the largest: the source does not say which of them
   /// are live together. 0: the buffer alone.
   uint64_t value_count = 0;

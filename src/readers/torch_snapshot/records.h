@@ -81,7 +81,7 @@ struct SnapshotRoot {
   std::vector<bool> overflowed;       // per device; one entry may stand for all
   std::vector<uint64_t> max_entries;  // likewise
   CaptureBlock capture;
-  bool is_list = false;               // the form of 1.12 and 1.13, and of MemPool.snapshot()
+  bool is_list = false;  // the form of 1.12 and 1.13, and of MemPool.snapshot()
 };
 
 }  // namespace memstrata::torch_snapshot
