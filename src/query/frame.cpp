@@ -17,7 +17,7 @@ constexpr std::string_view kMagic = "MSF1";
 constexpr size_t kAlignment = 8;
 
 template <class T>
-constexpr std::string_view kTypeName = "";
+constexpr std::string_view kTypeName;
 template <>
 constexpr std::string_view kTypeName<uint8_t> = "u8";
 template <>

@@ -218,6 +218,7 @@ std::vector<ProfileHolder> ProfileHolders(const Store& store, const Heap& heap, 
   ProfileAllocator allocator;
   BreakDown(store, heap, store.EventRow(heap, at.seq()), allocator);
   std::vector<ProfileHolder> holders;
+  holders.reserve(allocator.rows.size());
   for (const ProfileRow& row : allocator.rows) holders.push_back(HolderOf(view, allocator, row));
   std::stable_sort(holders.begin(), holders.end(),
                    [](const ProfileHolder& a, const ProfileHolder& b) { return a.bytes > b.bytes; });

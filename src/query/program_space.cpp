@@ -6,6 +6,7 @@ namespace memstrata {
 
 std::vector<int64_t> SpacesOf(const Program& program) {
   std::vector<int64_t> spaces;
+  spaces.reserve(program.allocations.size());
   for (const ProgramAllocation& allocation : program.allocations) spaces.push_back(allocation.space);
   std::sort(spaces.begin(), spaces.end());
   spaces.erase(std::unique(spaces.begin(), spaces.end()), spaces.end());

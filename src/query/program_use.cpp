@@ -75,7 +75,8 @@ std::vector<ProgramUse> UseByProgram(const std::vector<ProgramRun>& runs) {
     if (run.used_bytes() > use.highest.used_bytes()) use.highest = run;
   }
   std::vector<ProgramUse> uses;
-  for (auto& [name, use] : by_name) uses.push_back(std::move(use));
+  uses.reserve(by_name.size());
+  for (const auto& [name, use] : by_name) uses.push_back(use);
   std::stable_sort(uses.begin(), uses.end(), [](const ProgramUse& a, const ProgramUse& b) {
     return a.highest.used_bytes() > b.highest.used_bytes();
   });
