@@ -12,7 +12,7 @@ import { binary, type Server, sample, startServer } from "./server.ts";
 
 const images = fileURLToPath(new URL("../../docs/images/", import.meta.url));
 const update = process.env.MEMSTRATA_UPDATE_PICTURES === "1";
-const mostDifference = 0.02;
+const mostDifference = 0.05;
 const program = binary();
 
 /** Mean difference of two PNG files of one size, 0 to 1; the browser decodes them. */
