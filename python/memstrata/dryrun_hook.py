@@ -70,7 +70,7 @@ class Recorder:
         self.error: Optional[BaseException] = None
         self.notes: list[str] = []
         self.torch: Any = None
-        self.library: Any = None
+        self.card_functions: Any = None
         self.observer: Any = None
         self.written = False
 
@@ -117,8 +117,8 @@ class Recorder:
         self.finish()
         sys.stdout.flush()
         sys.stderr.flush()
-        if self.library is not None:
-            self.library.memstrata_dryrun_write_record()
+        if self.card_functions is not None:
+            self.card_functions.memstrata_dryrun_write_record()
         os._exit(0)
 
     def _keep_peaks(self) -> None:
@@ -141,9 +141,9 @@ class Recorder:
     def _observe_reads(self) -> None:
         import ctypes
 
-        self.library = ctypes.CDLL(None)
+        self.card_functions = ctypes.CDLL(None)
         self.observer = ctypes.CFUNCTYPE(None, ctypes.c_uint64)(self._on_read)
-        self.library.memstrata_dryrun_observe_reads(self.observer)
+        self.card_functions.memstrata_dryrun_observe_reads(self.observer)
 
     def _on_read(self, size_bytes: int) -> None:
         inside = (os.path.dirname(self.torch.__file__) + os.sep, __file__)
@@ -174,7 +174,7 @@ class Recorder:
             return  # a helper process, as those that compile kernels: it looked at the card and took nothing
         self.written = True
         if self.observer is not None:
-            self.library.memstrata_dryrun_observe_reads(None)
+            self.card_functions.memstrata_dryrun_observe_reads(None)
         try:
             self._write_snapshot()
             self._write_lines()

@@ -1,5 +1,4 @@
 #include "cli/common_flags.h"
-#include "cli/output_file.h"
 #include "cli/picture_flags.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
@@ -17,13 +16,7 @@ Status DrawPicture(const std::string& path, const Arguments& arguments, Console&
   MEMSTRATA_ASSIGN_OR_RETURN(const WriterInfo* writer, WriterFor(path, PictureWriters()));
   ReportOptions options;
   MEMSTRATA_ASSIGN_OR_RETURN(options.picture, PictureOptionsFrom(arguments));
-  const auto progress = [&console](std::string_view text) { console.Progress(text); };
-  MEMSTRATA_ASSIGN_OR_RETURN(const std::shared_ptr<SessionIndex> session,
-                             LoadSession(arguments.positionals, arguments, progress));
-  console.ClearProgress();
-  MEMSTRATA_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file, OutputFile::Create(path));
-  MEMSTRATA_TRY(writer->write(*session, options, *file));
-  return file->Commit();
+  return WriteReport(*writer, options, path, arguments, console);
 }
 
 Status Explain(const Arguments& arguments, Console& console) {

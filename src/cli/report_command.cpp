@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "cli/common_flags.h"
-#include "cli/output_file.h"
 #include "cli/picture_flags.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
@@ -19,13 +18,7 @@ Status Report(const Arguments& arguments, Console& console) {
   if (options.full && !writer->has_full)
     return Fail(ErrorCode::kInvalidArgument,
                 fmt::format("--full is for .html: {} is complete as it is.", writer->suffix));
-  const auto progress = [&console](std::string_view text) { console.Progress(text); };
-  MEMSTRATA_ASSIGN_OR_RETURN(const std::shared_ptr<SessionIndex> session,
-                             LoadSession(arguments.positionals, arguments, progress));
-  console.ClearProgress();
-  MEMSTRATA_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file, OutputFile::Create(*path));
-  MEMSTRATA_TRY(writer->write(*session, options, *file));
-  return file->Commit();
+  return WriteReport(*writer, options, *path, arguments, console);
 }
 
 int RunReport(const Arguments& arguments, Console& console) {

@@ -1,5 +1,6 @@
 #include "cli/session.h"
 
+#include "cli/output_file.h"
 #include "query/redact.h"
 #include "readers/reader.h"
 #include "report/json/explain_json.h"
@@ -35,6 +36,17 @@ Result<std::shared_ptr<SessionIndex>> LoadSession(const std::vector<std::string>
   if (arguments.Has("--redact")) Redact(store);
   return std::make_shared<SessionIndex>(std::move(store), MEMSTRATA_VERSION,
                                         std::vector<Document>{{"summary", SummaryText}, {"explain", ExplainText}});
+}
+
+Status WriteReport(const WriterInfo& writer, const ReportOptions& options, const std::string& path,
+                   const Arguments& arguments, Console& console) {
+  const auto progress = [&console](std::string_view text) { console.Progress(text); };
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::shared_ptr<SessionIndex> session,
+                             LoadSession(arguments.positionals, arguments, progress));
+  console.ClearProgress();
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file, OutputFile::Create(path));
+  MEMSTRATA_TRY(writer.write(*session, options, *file));
+  return file->Commit();
 }
 
 }  // namespace memstrata::cli

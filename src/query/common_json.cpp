@@ -2,15 +2,19 @@
 
 namespace memstrata {
 
+void WriteSourceFields(JsonWriter& json, const Source& source) {
+  json.Field("file", std::string_view(source.file));
+  json.Field("format", std::string_view(source.format));
+  json.Field("size_bytes", source.size_bytes);
+  json.Field("truncated", source.truncated);
+}
+
 void WriteSources(JsonWriter& json, const Store& store) {
   json.Key("sources");
   json.StartArray();
   for (const Source& source : store.sources) {
     json.StartObject();
-    json.Field("file", std::string_view(source.file));
-    json.Field("format", std::string_view(source.format));
-    json.Field("size_bytes", source.size_bytes);
-    json.Field("truncated", source.truncated);
+    WriteSourceFields(json, source);
     json.Key("metadata");
     json.StartObject();
     for (const auto& [key, value] : source.metadata)

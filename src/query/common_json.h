@@ -8,6 +8,8 @@
 
 namespace memstrata {
 
+/// File, format, size and whether it was cut, of the object that is open.
+void WriteSourceFields(JsonWriter& json, const Source& source);
 void WriteSources(JsonWriter& json, const Store& store);
 void WriteMissing(JsonWriter& json, const Store& store);
 void WriteDiagnostics(JsonWriter& json, const Store& store);

@@ -77,6 +77,11 @@ struct HeapSummary {
   std::optional<ProfileSummary> profile;  // of a heap of an XPlane profile; its holders replace `holders`
   std::vector<CurveColumn> live_columns;
   std::vector<CurveColumn> reserved_columns;
+
+  /// Part of what is live at that moment, 0 to 1.
+  double ShareOf(uint64_t bytes) const {
+    return holders_bytes == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(holders_bytes);
+  }
 };
 
 struct SummaryAnswer {

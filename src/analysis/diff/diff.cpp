@@ -38,13 +38,13 @@ struct Row {
 using Key = std::pair<uint64_t, Category>;
 using Rows = std::map<Key, Row>;
 
-void AddPeak(const HeapAnalysis& analysis, uint32_t recording, size_t recording_count, Rows& rows) {
-  const AllocationTable& table = analysis.store->allocations;
-  const Origins origins = OriginsOf(*analysis.store);
-  for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
-    if (!IsLive(table, row, analysis.peak.moment)) continue;
+void AddPeak(const PeakHoldings& holdings, uint32_t recording, size_t recording_count, Rows& rows) {
+  const AllocationTable& table = holdings.store->allocations;
+  const Origins origins = OriginsOf(*holdings.store);
+  for (uint32_t row = holdings.heap->allocations.begin; row < holdings.heap->allocations.end; ++row) {
+    if (!IsLive(table, row, holdings.peak.moment)) continue;
     const uint32_t stack = table.stack[row].value;
-    const Category category = analysis.CategoryOf(row);
+    const Category category = holdings.categories[row - holdings.heap->allocations.begin];
     Row& found = rows[{origins.by_file[stack], category}];
     found.by_function = origins.by_function[stack];
     found.diff.category = category;
@@ -80,7 +80,7 @@ uint64_t Magnitude(const DiffRow& row) { return static_cast<uint64_t>(std::abs(r
 
 }  // namespace
 
-HeapDiff DiffPeaks(std::span<const HeapAnalysis> recordings) {
+HeapDiff DiffPeaks(std::span<const PeakHoldings> recordings) {
   HeapDiff diff;
   Rows rows;
   for (uint32_t i = 0; i < recordings.size(); ++i) {
@@ -96,6 +96,14 @@ HeapDiff DiffPeaks(std::span<const HeapAnalysis> recordings) {
     return a.stack < b.stack;
   });
   return diff;
+}
+
+HeapDiff DiffPeaks(std::span<const HeapAnalysis> recordings) {
+  std::vector<PeakHoldings> holdings;
+  holdings.reserve(recordings.size());
+  for (const HeapAnalysis& analysis : recordings)
+    holdings.push_back({analysis.store, analysis.heap, analysis.categories, analysis.peak});
+  return DiffPeaks(holdings);
 }
 
 }  // namespace memstrata

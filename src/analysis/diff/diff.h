@@ -32,8 +32,17 @@ struct HeapDiff {
   }
 };
 
+/// What is compared of one recording.
+struct PeakHoldings {
+  const Store* store = nullptr;
+  const Heap* heap = nullptr;
+  std::span<const Category> categories;  // of the heap's allocations
+  Peak peak;
+};
+
 /// At least two recordings, in their order. Code that moved to another file is the same origin where its functions
 /// leave no doubt. cost: O(allocations + stacks) of all
+HeapDiff DiffPeaks(std::span<const PeakHoldings> recordings);
 HeapDiff DiffPeaks(std::span<const HeapAnalysis> recordings);
 
 }  // namespace memstrata

@@ -169,6 +169,11 @@ size_t UsefulFrameIndex(const Store& store, const std::vector<FrameId>& frames) 
   return 0;
 }
 
+FrameId UsefulFrame(const Store& store, StackId stack) {
+  const std::vector<FrameId> frames = FramesOf(store, stack);
+  return frames[UsefulFrameIndex(store, frames)];
+}
+
 std::string OperatorName(const Store& store, const std::vector<FrameId>& frames, size_t useful) {
   if (!IsPythonFrame(store, frames[useful]) || IsFrameworkCode(store, frames[useful])) return "";
   const FrameTable& table = store.stacks.frames();
@@ -219,9 +224,8 @@ std::string_view ShortPath(std::string_view path, size_t component_count) {
 
 std::string UsefulFrameName(const Store& store, StackId stack) {
   if (stack.value == 0) return "";
-  const std::vector<FrameId> frames = FramesOf(store, stack);
   const FrameTable& table = store.stacks.frames();
-  const FrameId frame = frames[UsefulFrameIndex(store, frames)];
+  const FrameId frame = UsefulFrame(store, stack);
   return fmt::format("{} ({}:{})", ShortFunctionName(store.String(table.function[frame.value])),
                      ShortPath(store.String(table.file[frame.value]), 1), table.line[frame.value]);
 }

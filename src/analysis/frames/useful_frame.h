@@ -26,6 +26,8 @@ std::vector<FrameId> FramesOf(const Store& store, StackId stack);
 /// code, else of the framework's, else the autograd node, else the innermost that is not plumbing. `frames` must not be
 /// empty.
 size_t UsefulFrameIndex(const Store& store, const std::vector<FrameId>& frames);
+/// That frame of a stack, which must not be the empty one.
+FrameId UsefulFrame(const Store& store, StackId stack);
 
 /// The framework's Python function that the user's frame `frames[useful]` called into and that allocated: "silu",
 /// "cross_entropy"; a module's forward() goes by its file ("linear"). Empty when there is none: the user's own line

@@ -32,8 +32,7 @@ std::vector<Holder> WeighStacks(const Store& store, const Heap& heap, std::span<
 std::string NameOf(const Store& store, StackId stack, HolderKey key, Category category) {
   if (key == HolderKey::kCategory) return std::string(kCategoryNames[static_cast<size_t>(category)]);
   if (stack.value == 0) return "";
-  const std::vector<FrameId> frames = FramesOf(store, stack);
-  const FrameId frame = frames[UsefulFrameIndex(store, frames)];
+  const FrameId frame = UsefulFrame(store, stack);
   const FrameTable& table = store.stacks.frames();
   const std::string_view file = store.String(table.file[frame.value]);
   if (key == HolderKey::kFile) return std::string(file);

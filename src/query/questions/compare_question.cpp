@@ -1,6 +1,7 @@
 // compare: what one heap of the session holds at its peak that another does not.
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "analysis/diff/diff.h"
@@ -90,21 +91,21 @@ void WriteRow(JsonWriter& json, SessionIndex& session, const CompareRow& row) {
   json.EndObject();
 }
 
-Result<const Heap*> HeapNamed(SessionIndex& session, const Parameters& parameters, std::string_view name) {
+// From what the session has worked out of the heap already.
+Result<PeakHoldings> HoldingsOf(SessionIndex& session, const Parameters& parameters, std::string_view name) {
   MEMSTRATA_ASSIGN_OR_RETURN(const uint64_t index, parameters.Number(name, UINT32_MAX));
   if (index >= session.heaps().size()) return Fail(ErrorCode::kNotFound, "There is no such heap in the session.");
-  return &session.heaps()[index]->heap;
+  HeapEntry& entry = *session.heaps()[index];
+  const RowRange rows = entry.heap.allocations;
+  return PeakHoldings{&session.store(), &entry.heap,
+                      std::span(session.CategoryOfRow()).subspan(rows.begin, rows.size()), entry.heap_index.LivePeak()};
 }
 
 Result<Answer> AnswerCompare(SessionIndex& session, const Parameters& parameters) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const Heap* const before, HeapNamed(session, parameters, "before"));
-  MEMSTRATA_ASSIGN_OR_RETURN(const Heap* const after, HeapNamed(session, parameters, "after"));
+  MEMSTRATA_ASSIGN_OR_RETURN(const PeakHoldings before, HoldingsOf(session, parameters, "before"));
+  MEMSTRATA_ASSIGN_OR_RETURN(const PeakHoldings after, HoldingsOf(session, parameters, "after"));
   MEMSTRATA_ASSIGN_OR_RETURN(const size_t by, parameters.Choice("by", kCompareKeys, "stack"));
-  const Store& store = session.store();
-  std::vector<HeapAnalysis> analyses;
-  analyses.push_back(AnalyseHeap(store, *before));
-  analyses.push_back(AnalyseHeap(store, *after));
-  const HeapDiff diff = DiffPeaks(analyses);
+  const HeapDiff diff = DiffPeaks(std::array{before, after});
   const CompareBy key = static_cast<CompareBy>(by);
   std::vector<CompareRow> rows =
       key == CompareBy::kStack ? SingleRows(session, diff.rows) : MergedRows(session, diff.rows, key);
@@ -114,7 +115,7 @@ Result<Answer> AnswerCompare(SessionIndex& session, const Parameters& parameters
     json.Key("heaps");
     json.StartArray();
     json.StartObject();
-    json.Field("id", std::string_view(after->id));
+    json.Field("id", std::string_view(after.heap->id));
     json.Field("before_peak_bytes", diff.peak_bytes.front());
     json.Field("after_peak_bytes", diff.peak_bytes.back());
     json.Field("peak_live_delta_bytes", diff.DeltaBytes());

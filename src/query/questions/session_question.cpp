@@ -16,11 +16,8 @@ void WriteOpenedSources(JsonWriter& json, const Store& store) {
   json.StartArray();
   for (const Source& source : store.sources) {
     json.StartObject();
-    json.Field("file", std::string_view(source.file));
-    json.Field("format", std::string_view(source.format));
+    WriteSourceFields(json, source);
     json.Field("title", std::string_view(source.title));
-    json.Field("size_bytes", source.size_bytes);
-    json.Field("truncated", source.truncated);
     json.EndObject();
   }
   json.EndArray();

@@ -17,8 +17,7 @@ void AppendPlace(const Store& store, const Holder& holder, std::string& out) {
     out += ",,";
     return;
   }
-  const std::vector<FrameId> frames = FramesOf(store, holder.stack);
-  const FrameId frame = frames[UsefulFrameIndex(store, frames)];
+  const FrameId frame = UsefulFrame(store, holder.stack);
   const FrameTable& table = store.stacks.frames();
   AppendCsvText(ShortFunctionName(store.String(table.function[frame.value])), out);
   out += ',';
@@ -37,8 +36,7 @@ Status WriteHoldersCsv(const Store& store, ByteSink& sink) {
   for (const HeapSummary& heap : answer.heaps) {
     for (const Holder& holder : heap.holders) {
       AppendCsvText(heap.heap->id, out);
-      const double share =
-          heap.holders_bytes == 0 ? 0 : static_cast<double>(holder.bytes) / static_cast<double>(heap.holders_bytes);
+      const double share = heap.ShareOf(holder.bytes);
       out += fmt::format(",{},{:.6f},{},{},", holder.bytes, share, holder.block_count,
                          holder.is_other ? "" : kCategoryNames[static_cast<size_t>(holder.category)]);
       AppendPlace(store, holder, out);

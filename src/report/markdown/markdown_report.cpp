@@ -88,8 +88,7 @@ class MarkdownReport {
     if (heap.holders.empty()) return;
     out_ += "\n### Who holds the peak\n\n| bytes | share | blocks | category | where |\n|---:|---:|---:|---|---|\n";
     for (const Holder& holder : heap.holders) {
-      const double share =
-          heap.holders_bytes == 0 ? 0 : static_cast<double>(holder.bytes) / static_cast<double>(heap.holders_bytes);
+      const double share = heap.ShareOf(holder.bytes);
       out_ += fmt::format("| {} | {} | {} | {} | {} |\n", FormatBytes(holder.bytes), FormatPercent(share),
                           FormatCount(holder.block_count),
                           holder.is_other ? "" : Escape(kCategoryNames[static_cast<size_t>(holder.category)]),

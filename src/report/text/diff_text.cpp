@@ -12,9 +12,8 @@ namespace {
 
 std::string NameOf(const Store& store, StackId stack) {
   if (stack.value == 0) return "no stack";
-  const std::vector<FrameId> frames = FramesOf(store, stack);
   const FrameTable& table = store.stacks.frames();
-  const FrameId frame = frames[UsefulFrameIndex(store, frames)];
+  const FrameId frame = UsefulFrame(store, stack);
   return fmt::format("{}  {}", ShortFunctionName(store.String(table.function[frame.value])),
                      ShortPath(store.String(table.file[frame.value])));
 }

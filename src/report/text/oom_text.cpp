@@ -107,9 +107,8 @@ class OomText {
     if (holder.is_preexisting) return "from before the recording";
     if (holder.stack.value == 0) return "no stack";
     const Store& store = *answer_.store;
-    const std::vector<FrameId> frames = FramesOf(store, holder.stack);
     const FrameTable& table = store.stacks.frames();
-    const FrameId frame = frames[UsefulFrameIndex(store, frames)];
+    const FrameId frame = UsefulFrame(store, holder.stack);
     return Shorten(fmt::format("{}  {}:{}", ShortFunctionName(store.String(table.function[frame.value])),
                                ShortPath(store.String(table.file[frame.value])), table.line[frame.value]),
                    width_ - 32);

@@ -78,8 +78,7 @@ class ProfileTextWriter {
                                               DescribeMoment(store_, heap_, heap_.holders_at))) +
             "\n";
     for (const ProfileHolder& holder : profile_.holders) {
-      const double share =
-          heap_.holders_bytes == 0 ? 0 : static_cast<double>(holder.bytes) / static_cast<double>(heap_.holders_bytes);
+      const double share = heap_.ShareOf(holder.bytes);
       const std::string blocks = holder.block_count == 0 ? ""
                                                          : fmt::format("{} {}", FormatCount(holder.block_count),
                                                                        holder.block_count == 1 ? "block " : "blocks");

@@ -138,8 +138,7 @@ class SummaryText {
                 : fmt::format("Who holds {} {} (by {})", FormatBytes(heap.holders_bytes), When(heap, heap.holders_at),
                               kHolderKeyNames[static_cast<size_t>(answer_.options.by)]));
     for (const Holder& holder : heap.holders) {
-      const double share =
-          heap.holders_bytes == 0 ? 0 : static_cast<double>(holder.bytes) / static_cast<double>(heap.holders_bytes);
+      const double share = heap.ShareOf(holder.bytes);
       const std::string blocks = PadRight(FormatCount(holder.block_count, "block"), 12);
       const bool show_category =
           holder.category != Category::kUnknown && !holder.is_other && answer_.options.by != HolderKey::kCategory;
