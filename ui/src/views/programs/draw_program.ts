@@ -48,9 +48,10 @@ export function drawProgram(renderer: Renderer, scene: ProgramScene): PlotFrame 
   });
   drawByteAxis(renderer, frame, theme);
   drawOrderAxis(renderer, frame, theme);
-  const x = Math.round(xAt(frame, attributes.peak_point + 0.5)) + 0.5;
+  const x = Math.round(xAt(frame, (attributes.peak_point ?? 0) + 0.5)) + 0.5;
   renderer.line([x, frame.top - 6, x, frame.top + frame.height], { stroke: theme.ink, width: 1 });
-  const text = `peak ${formatBytes(attributes.peak_bytes)}, instruction ${attributes.peak_point}`;
+  const where = attributes.peak_point === null ? "in the whole program" : `instruction ${attributes.peak_point}`;
+  const text = `peak ${formatBytes(attributes.peak_bytes)}, ${where}`;
   const toLeft = x + renderer.measure(text, { bold: true }) + 10 > renderer.width;
   renderer.text(text, toLeft ? x - 6 : x + 6, 12, { fill: theme.ink, bold: true, align: toLeft ? "right" : "left" });
   return frame;

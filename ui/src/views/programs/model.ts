@@ -7,7 +7,8 @@ export interface ProgramAttributes {
   space: number;
   peak_bytes: number;
   peak_unpadded_bytes: number | null;
-  peak_point: number;
+  /** Null where every buffer lives for the whole program: no instruction makes the peak. */
+  peak_point: number | null;
   point_count: number;
   argument_bytes: number | null;
   temporary_at_peak_bytes: number | null;
