@@ -30,10 +30,10 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def train(capture: CaptureInTrainer, step_count: int) -> None:
-    capture.begin()
+    capture._begin()
     for _ in range(step_count):
-        capture.step_done()
-    capture.end()
+        capture._step_done()
+    capture._end()
 
 
 def test_everything_by_default(calls: list[str]) -> None:
