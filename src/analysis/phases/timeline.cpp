@@ -62,7 +62,7 @@ Timeline FindTimeline(const Store& store, const Heap& heap) {
   if (store.HasXPlaneDetails(heap)) return WithoutPhases(heap);
   Timeline timeline;
   timeline.step_of_event.assign(heap.events.size(), kNone);
-  std::vector<LoopJump> jumps;
+  std::vector<LoopJump>& jumps = timeline.loop_jumps;
   if (HasEventStacks(store, heap)) {
     jumps = FindLoopJumps(store, heap);
     StackLabels labels = LabelByStack(store, heap, FindStackEvidence(store), jumps);

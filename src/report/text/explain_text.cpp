@@ -139,14 +139,13 @@ class ExplainText {
   }
 
   void WriteLayers(const HeapExplained& heap) {
-    const Store& store = *answer_.store;
     bool has_heading = false;
     for (const RepeatedLayer& layer : heap.layers) {
       if (layer.kept_bytes * 100 < heap.analysis.peak.bytes) continue;
       if (!has_heading) Heading("Layers that repeat, and what they keep for the backward");
       has_heading = true;
-      out_ += fmt::format("  {}  {} calls from {}\n", PadLeft(FormatBytes(layer.kept_bytes), 10),
-                          FormatCount(layer.call_count), UsefulFrameName(store, layer.call));
+      out_ += fmt::format("  {}  {} layers called from {}\n", PadLeft(FormatBytes(layer.kept_bytes), 10),
+                          FormatCount(layer.loop.layer_count), layer.loop.place);
     }
   }
 
