@@ -36,7 +36,10 @@ def read_config(text: str) -> Any:
     if not text.lstrip().startswith("{"):
         with open(text, encoding="utf-8") as file:
             text = file.read()
-    return transformers.AutoConfig.for_model(**json.loads(text))
+    config = transformers.AutoConfig.for_model(**json.loads(text))
+    if config.is_encoder_decoder and getattr(config, "decoder_start_token_id", None) is None:
+        config.decoder_start_token_id = 0  # its value changes no size
+    return config
 
 
 def without_initial_values() -> Any:
@@ -51,8 +54,10 @@ def without_initial_values() -> Any:
 def build_model(config: Any, kind: str, inputs: dict[str, str]) -> Any:
     dtype = DTYPES.get(inputs["precision"], torch.float32)  # autocast: parameters stay in fp32
     make = getattr(transformers, MODEL_CLASSES[kind]).from_config
+    # The encoder-decoder models that a plan knows have no other attention in transformers 4.57.
+    attention = "eager" if kind == "seq2seq" else inputs["attention"]
     with without_initial_values():
-        model = make(config, dtype=dtype, attn_implementation=inputs["attention"])
+        model = make(config, dtype=dtype, attn_implementation=attention)
     model.tie_weights()
     # Built on the host and moved, as scripts do: that decides how the first segments are cut.
     model.to("cuda")
