@@ -25,8 +25,9 @@ ALLOWED = {
     "dryrun": {"base", "io", "plan", "dryrun"},
     "analysis": {"base", "model", "index", "sim", "oom", "plan", "analysis"},
     "query": {"base", "model", "index", "sim", "oom", "plan", "analysis", "query"},
+    "accept": {"base", "model", "index", "plan", "analysis", "query", "accept"},
     "page": {"base", "page"},
-    "report": {"base", "model", "index", "oom", "plan", "dryrun", "analysis", "query", "page", "report"},
+    "report": {"base", "model", "index", "oom", "plan", "dryrun", "analysis", "query", "accept", "page", "report"},
     "serve": {"base", "model", "index", "analysis", "query", "page", "serve"},
     "cli": None,  # may include everything
 }

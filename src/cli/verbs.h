@@ -10,6 +10,7 @@ extern const Subcommand kDiff;
 extern const Subcommand kDoctor;
 extern const Subcommand kDryRun;
 extern const Subcommand kExplain;
+extern const Subcommand kGate;
 extern const Subcommand kOom;
 extern const Subcommand kOpen;
 extern const Subcommand kPlan;

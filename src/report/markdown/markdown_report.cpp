@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "query/explain.h"
 #include "query/summary.h"
+#include "report/markdown/markdown_text.h"
 #include "report/text/stack_text.h"
 #include "report/text/summary_text.h"
 #include "report/text/text_style.h"
@@ -14,16 +15,6 @@ namespace {
 
 constexpr size_t kPlaceWidth = 100;
 
-// Text from a file as text of the document: nothing in it is markup, no cell ends early.
-std::string Escape(std::string_view text) {
-  std::string escaped;
-  for (const char c : Shorten(text, 1000)) {
-    if (std::string_view("\\`*_{}[]<>|#~$&!").find(c) != std::string_view::npos) escaped += '\\';
-    escaped += c;
-  }
-  return escaped;
-}
-
 class MarkdownReport {
  public:
   MarkdownReport(const SummaryAnswer& summary, const ExplainAnswer& explained)
@@ -32,8 +23,8 @@ class MarkdownReport {
   std::string Write() {
     out_ += "# Device memory\n\n";
     for (const Source& source : store_.sources)
-      out_ += fmt::format("- {}: {}, {}{}\n", Escape(source.file), Escape(source.title), FormatBytes(source.size_bytes),
-                          source.truncated ? ", incomplete" : "");
+      out_ += fmt::format("- {}: {}, {}{}\n", EscapeMarkdown(source.file), EscapeMarkdown(source.title),
+                          FormatBytes(source.size_bytes), source.truncated ? ", incomplete" : "");
     for (const HeapSummary& heap : summary_.heaps) WriteHeap(heap);
     WriteNotes();
     return std::move(out_);
@@ -41,7 +32,7 @@ class MarkdownReport {
 
  private:
   void WriteHeap(const HeapSummary& heap) {
-    out_ += fmt::format("\n## {}\n\n", Escape(heap.heap->id));
+    out_ += fmt::format("\n## {}\n\n", EscapeMarkdown(heap.heap->id));
     WriteFindings(heap);
     WriteFigures(heap);
     WriteHolders(heap);
@@ -53,14 +44,15 @@ class MarkdownReport {
       if (explained.analysis.heap != heap.heap || explained.findings.empty()) continue;
       for (const Finding& finding : explained.findings) {
         out_ += fmt::format("- {}{}{}\n", finding.severity == FindingSeverity::kInfo ? "" : "**Attention:** ",
-                            Escape(finding.text), finding.remedy.empty() ? "" : " " + Escape(finding.remedy));
+                            EscapeMarkdown(finding.text),
+                            finding.remedy.empty() ? "" : " " + EscapeMarkdown(finding.remedy));
       }
       out_ += '\n';
     }
   }
 
   void Figure(std::string_view name, std::string_view value, std::string_view remark) {
-    out_ += fmt::format("| {} | {} | {} |\n", name, value, Escape(remark));
+    out_ += fmt::format("| {} | {} | {} |\n", name, value, EscapeMarkdown(remark));
   }
 
   void WriteFigures(const HeapSummary& heap) {
@@ -81,7 +73,7 @@ class MarkdownReport {
     for (const OutOfMemoryEvent& event : heap.out_of_memory)
       Figure("Out of memory", FormatBytes(event.requested_bytes) + " asked",
              fmt::format("{} live, event {}", FormatBytes(event.live_bytes), FormatCount(event.seq)));
-    if (heap.is_lower_bound) out_ += "\nLower bound: " + Escape(heap.lower_bound_reason) + "\n";
+    if (heap.is_lower_bound) out_ += "\nLower bound: " + EscapeMarkdown(heap.lower_bound_reason) + "\n";
   }
 
   void WriteHolders(const HeapSummary& heap) {
@@ -91,8 +83,8 @@ class MarkdownReport {
       const double share = heap.ShareOf(holder.bytes);
       out_ += fmt::format("| {} | {} | {} | {} | {} |\n", FormatBytes(holder.bytes), FormatPercent(share),
                           FormatCount(holder.block_count),
-                          holder.is_other ? "" : Escape(kCategoryNames[static_cast<size_t>(holder.category)]),
-                          Escape(DescribeHolder(store_, *heap.heap, holder, kPlaceWidth)));
+                          holder.is_other ? "" : EscapeMarkdown(kCategoryNames[static_cast<size_t>(holder.category)]),
+                          EscapeMarkdown(DescribeHolder(store_, *heap.heap, holder, kPlaceWidth)));
     }
   }
 
@@ -106,9 +98,10 @@ class MarkdownReport {
     if (store_.missing.empty() && store_.diagnostics.empty()) return;
     out_ += "\n## What the file cannot tell\n\n";
     for (const Missing& missing : store_.missing)
-      out_ += fmt::format("- {}: {} {}\n", Escape(missing.what), Escape(missing.why), Escape(missing.how_to_get));
+      out_ += fmt::format("- {}: {} {}\n", EscapeMarkdown(missing.what), EscapeMarkdown(missing.why),
+                          EscapeMarkdown(missing.how_to_get));
     for (const Diagnostic& diagnostic : store_.diagnostics)
-      out_ += fmt::format("- {} ({})\n", Escape(diagnostic.text), FormatCount(diagnostic.count));
+      out_ += fmt::format("- {} ({})\n", EscapeMarkdown(diagnostic.text), FormatCount(diagnostic.count));
   }
 
   const SummaryAnswer& summary_;

@@ -1,0 +1,97 @@
+#include "accept/gate_figures.h"
+
+#include <algorithm>
+
+#include "accept/baseline_store.h"
+#include "query/redact.h"
+#include "query/summary.h"
+
+namespace memstrata::accept {
+namespace {
+
+constexpr std::string_view kPeakLive = "peak_live";
+constexpr std::string_view kPeakReserved = "peak_reserved";
+constexpr std::string_view kSteadyPeakLive = "steady_peak_live";
+
+std::optional<uint64_t> SteadyPeakBytes(const HeapAnalysis& analysis) {
+  const std::vector<StepSpan>& steps = analysis.timeline.steps;
+  std::optional<uint64_t> highest_bytes;
+  for (size_t i = 1; i < steps.size(); ++i) {
+    if (!steps[i].is_complete) continue;
+    const uint64_t bytes = analysis.HighestIn(steps[i].begin_seq, steps[i].end_seq).bytes;
+    highest_bytes = std::max(highest_bytes.value_or(0), bytes);
+  }
+  return highest_bytes;
+}
+
+HeapFigures FiguresOfHeap(const Store& store, const HeapSummary& summary) {
+  HeapFigures figures{summary.heap->id, {}, summary.is_lower_bound, summary.lower_bound_reason};
+  figures.values_bytes.emplace_back(kPeakLive, summary.live_peak.bytes);
+  if (summary.reserved_peak) figures.values_bytes.emplace_back(kPeakReserved, summary.reserved_peak->bytes);
+  if (const std::optional<uint64_t> steady_bytes = SteadyPeakBytes(AnalyseHeap(store, *summary.heap)))
+    figures.values_bytes.emplace_back(kSteadyPeakLive, *steady_bytes);
+  return figures;
+}
+
+// Values of one figure in the runs that have it, ascending.
+BaselineFigure Collect(const GateRuns& runs, const std::string& heap, const std::string& name) {
+  BaselineFigure figure{name, {}};
+  for (const RunFigures& run : runs.runs()) {
+    for (const HeapFigures& of_heap : run.heaps) {
+      if (of_heap.id != heap) continue;
+      if (const std::optional<uint64_t> value_bytes = of_heap.ValueBytes(name))
+        figure.values_bytes.push_back(*value_bytes);
+    }
+  }
+  std::sort(figure.values_bytes.begin(), figure.values_bytes.end());
+  return figure;
+}
+
+}  // namespace
+
+std::optional<uint64_t> HeapFigures::ValueBytes(std::string_view name) const {
+  for (const auto& [known, value_bytes] : values_bytes) {
+    if (known == name) return value_bytes;
+  }
+  return std::nullopt;
+}
+
+Result<RunFigures> FiguresOf(const Store& store) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const SummaryAnswer summary, Summarize(store, {.top_count = 1}));
+  RunFigures run;
+  if (!store.sources.empty()) run.file = store.sources.front().file;
+  for (const HeapSummary& heap : summary.heaps) run.heaps.push_back(FiguresOfHeap(store, heap));
+  return run;
+}
+
+Status GateRuns::Add(Store store) {
+  std::vector<std::string> files;
+  for (const StringId file : store.stacks.frames().file.span()) files.emplace_back(store.String(file));
+  const std::string name = store.sources.empty() ? "" : store.sources.front().file;
+  Redact(store);
+  MEMSTRATA_ASSIGN_OR_RETURN(RunFigures run, FiguresOf(store));
+  run.file = name;
+  uint64_t sum_bytes = 0;
+  for (const HeapFigures& heap : run.heaps) sum_bytes += heap.ValueBytes(kPeakLive).value_or(0);
+  runs_.push_back(std::move(run));
+  if (highest_ != nullptr && sum_bytes <= highest_bytes_) return {};
+  highest_ = std::make_unique<Store>(std::move(store));
+  highest_index_ = runs_.size() - 1;
+  highest_bytes_ = sum_bytes;
+  original_files_ = std::move(files);
+  return {};
+}
+
+Baseline BaselineOf(const GateRuns& runs, const std::string& tolerance) {
+  Baseline baseline{runs.runs().size(), tolerance, {}};
+  for (const HeapFigures& of_heap : runs.highest_figures().heaps) {
+    BaselineHeap heap{of_heap.id, {}, {}};
+    for (const auto& [name, value_bytes] : of_heap.values_bytes)
+      heap.figures.push_back(Collect(runs, of_heap.id, name));
+    heap.holders = HoldersOf(AnalyseHeap(*runs.highest(), *runs.highest()->FindHeap(of_heap.id)));
+    baseline.heaps.push_back(std::move(heap));
+  }
+  return baseline;
+}
+
+}  // namespace memstrata::accept

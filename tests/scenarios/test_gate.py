@@ -1,0 +1,175 @@
+"""`memstrata gate`: captures against a baseline, with every exit status and every form of output."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import random
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.program import Program, check_schema
+from tests.makers.allocator_sizes import MIB
+from tests.makers.small_programs import SmallProgram, holding
+
+PASS, UNDECIDED, USAGE, FAIL = 0, 1, 2, 3
+REPEATS = 5
+
+
+def model(batch_bytes: int = 100 * MIB, *, extra_bytes: int = 0, folder: str = "/workspace") -> SmallProgram:
+    blocks = [(400 * MIB, "build_model"), (batch_bytes, "forward")]
+    if extra_bytes:
+        blocks.append((extra_bytes, "keep_logits"))
+    return holding(blocks, script=f"{folder}/train.py")
+
+
+def write(path: Path, made: SmallProgram) -> Path:
+    path.write_bytes(made.pickle())
+    return path
+
+
+def scattered(folder: Path, count: int, seed: int, extra_bytes: int = 0) -> list[Path]:
+    """Runs of one program whose batches differ in length."""
+    draw = random.Random(seed)
+    return [
+        write(
+            folder / f"seed{seed}-{index}.pickle", model(100 * MIB + draw.randrange(4 * MIB), extra_bytes=extra_bytes)
+        )
+        for index in range(count)
+    ]
+
+
+@pytest.fixture()
+def baseline(program: Program, tmp_path: Path) -> Path:
+    path = tmp_path / "memory.json"
+    answer = program.run("gate", "--baseline", path, "--update", *scattered(tmp_path, REPEATS, seed=1))
+    assert answer.status == 0, answer.stderr
+    check_schema(json.loads(path.read_text()), "baseline")
+    return path
+
+
+def gate(program: Program, baseline: Path, *arguments: str | Path) -> tuple[int, Any]:
+    answer = program.run("gate", "--baseline", baseline, "--json", *arguments)
+    value = answer.json()
+    check_schema(value, "gate")
+    return answer.status, value
+
+
+def test_twenty_repeats_pass_one_by_one(program: Program, tmp_path: Path, baseline: Path) -> None:
+    for run in scattered(tmp_path, 20, seed=2):
+        status, value = gate(program, baseline, run)
+        assert (status, value["verdict"]) == (PASS, "pass"), value["checks"]
+
+
+def test_five_percent_more_fails_in_each_of_twenty_and_is_blamed(
+    program: Program, tmp_path: Path, baseline: Path
+) -> None:
+    for run in scattered(tmp_path, 20, seed=3, extra_bytes=26 * MIB):
+        status, value = gate(program, baseline, run)
+        assert (status, value["verdict"]) == (FAIL, "fail")
+        row = value["blame"][0]["rows"][0]
+        assert row["delta_bytes"] == 26 * MIB
+        assert row["stack"][0]["function"] == "keep_logits"
+        assert row["stack"][0]["file"] == "/workspace/train.py"
+
+
+def test_update_is_deterministic_and_knows_no_folders(program: Program, tmp_path: Path, baseline: Path) -> None:
+    runs = scattered(tmp_path, REPEATS, seed=1)
+    again = tmp_path / "again.json"
+    assert program.run("gate", "--baseline", again, "--update", *reversed(runs)).status == 0
+    assert again.read_bytes() == baseline.read_bytes()
+    assert "/workspace" not in again.read_text()
+
+
+def test_another_checkout_of_the_same_program_passes(program: Program, tmp_path: Path, baseline: Path) -> None:
+    status, value = gate(program, baseline, write(tmp_path / "moved.pickle", model(folder="/home/ci/checkout/src")))
+    assert status == PASS
+    grown = write(tmp_path / "grown.pickle", model(extra_bytes=60 * MIB, folder="/home/ci/checkout/src"))
+    status, value = gate(program, baseline, grown)
+    assert status == FAIL
+    assert [row["delta_bytes"] for row in value["blame"][0]["rows"]][0] == 60 * MIB
+
+
+def test_a_given_tolerance_outweighs_what_was_learned(program: Program, tmp_path: Path, baseline: Path) -> None:
+    grown = write(tmp_path / "grown.pickle", model(extra_bytes=26 * MIB))
+    assert gate(program, baseline, grown)[0] == FAIL
+    status, value = gate(program, baseline, grown, "--tolerance", "10%")
+    assert status == PASS
+    assert value["checks"][0]["tolerance"]["basis"] == "given"
+    kept = tmp_path / "kept.json"
+    assert program.run("gate", "--baseline", kept, "--update", "--tolerance", "10%", grown).status == 0
+    assert gate(program, kept, write(tmp_path / "more.pickle", model(extra_bytes=50 * MIB)))[0] == PASS
+
+
+def test_one_repeat_is_an_assumption_that_is_said(program: Program, tmp_path: Path) -> None:
+    only = tmp_path / "one.json"
+    run = write(tmp_path / "run.pickle", model())
+    assert program.run("gate", "--baseline", only, "--update", run).status == 0
+    status, value = gate(program, only, run)
+    assert status == PASS
+    assert value["checks"][0]["tolerance"]["basis"] == "assumed"
+
+
+def state_only(made: SmallProgram) -> bytes:
+    """The snapshot of a program that recorded no history."""
+    state = pickle.loads(made.pickle())
+    return pickle.dumps({**state, "device_traces": [[]]})
+
+
+def test_a_peak_that_may_be_higher_is_undecided_but_one_over_the_limit_fails(program: Program, tmp_path: Path) -> None:
+    baseline, state, grown = tmp_path / "memory.json", tmp_path / "state.pickle", tmp_path / "grown.pickle"
+    whole = write(tmp_path / "whole.pickle", model())
+    assert program.run("gate", "--baseline", baseline, "--update", whole).status == 0
+    state.write_bytes(state_only(model()))
+    status, value = gate(program, baseline, state)
+    assert (status, value["verdict"]) == (UNDECIDED, "undecided")
+    grown.write_bytes(state_only(model(extra_bytes=90 * MIB)))
+    assert gate(program, baseline, grown)[0] == FAIL
+
+
+def test_what_a_ci_server_reads(program: Program, tmp_path: Path, baseline: Path) -> None:
+    grown = write(tmp_path / "grown.pickle", model(extra_bytes=60 * MIB))
+    summary, junit, markdown = tmp_path / "summary.md", tmp_path / "gate.xml", tmp_path / "gate.md"
+    done = subprocess.run(
+        [program.binary, "gate", "--baseline", baseline, grown, "--github", "--junit", junit, "--markdown", markdown],
+        capture_output=True,
+        text=True,
+        env={"GITHUB_WORKSPACE": "/workspace", "GITHUB_STEP_SUMMARY": str(summary), "PATH": ""},
+        check=False,
+    )
+    assert done.returncode == FAIL, done.stderr
+    annotations = [line for line in done.stdout.splitlines() if line.startswith("::")]
+    assert annotations[0].startswith("::error file=train.py,line=11,title=memstrata cuda%3A0 peak_live::")
+    suite = ElementTree.parse(junit).getroot()
+    cases = suite.findall("./testsuite/testcase")
+    failures = suite.findall("./testsuite/testcase/failure")
+    assert int(suite.attrib["tests"]) == len(cases) > 0
+    assert int(suite.attrib["failures"]) == len(failures) > 0
+    assert "keep_logits" in (failures[0].text or "")
+    assert summary.read_text() == markdown.read_text() + "\n"
+    assert "| cuda:0 | peak\\_live |" in markdown.read_text()
+    assert markdown.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["--baseline", "missing.json", "run.pickle"], 1, "does not exist"),
+        (["run.pickle"], USAGE, "--baseline"),
+        (["--baseline", "memory.json"], USAGE, "RUN"),
+        (["--baseline", "memory.json", "run.pickle", "--tolerance", "some"], USAGE, "not a tolerance"),
+        (["--baseline", "run.pickle", "run.pickle"], 1, "not JSON"),
+    ],
+)
+def test_bad_input_is_answered(
+    program: Program, tmp_path: Path, baseline: Path, arguments: list[str], status: int, says: str
+) -> None:
+    write(tmp_path / "run.pickle", model())
+    named = [str(tmp_path / word) if "." in word else word for word in arguments]
+    answer = program.run("gate", *named)
+    assert answer.status == status
+    assert says in answer.stderr
