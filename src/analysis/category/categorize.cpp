@@ -285,7 +285,7 @@ class Categorizer {
 std::vector<Category> CategoriesByRegion(const Store& store, const Heap& heap) {
   std::vector<Category> categories(heap.allocations.size(), Category::kUnknown);
   for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
-    if (store.allocations.alloc_seq[row] == kNone) continue;
+    if (store.allocations.alloc_seq[row] == kNone || (store.allocations.flags[row] & kReservedStack) != 0) continue;
     const uint32_t event = store.EventRow(heap, store.allocations.alloc_seq[row]);
     if (store.String(store.xplane.events.region[event]) == "temp")
       categories[row - heap.allocations.begin] = Category::kTemporary;
@@ -297,6 +297,8 @@ std::vector<Category> CategoriesByRegion(const Store& store, const Heap& heap) {
 
 std::vector<Category> Categorize(const Store& store, const Heap& heap, const Timeline& timeline) {
   if (store.HasXPlaneDetails(heap)) return CategoriesByRegion(store, heap);
+  // Without a history, call stacks alone tell kinds of memory; those of JAX do not name them.
+  if (heap.allocator == "jax") return std::vector<Category>(heap.allocations.size(), Category::kUnknown);
   return Categorizer(store, heap, timeline).Run();
 }
 
