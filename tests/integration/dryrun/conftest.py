@@ -25,3 +25,12 @@ def python(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def card(program: Program, python: str, tmp_path: Path) -> Card:
     return Card(program.binary, python, tmp_path)
+
+
+@pytest.fixture
+def newest_card(program: Program, tmp_path: Path) -> Card:
+    """With the newest of these releases, for what does not depend on the release."""
+    made = environment(TORCH_VERSIONS[-1])
+    if made.problem:
+        pytest.skip(made.problem)
+    return Card(program.binary, made.python, tmp_path)
