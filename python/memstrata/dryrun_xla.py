@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Optional, Union
@@ -14,8 +15,8 @@ from ._session import write_file
 
 PathLike = Union[str, "os.PathLike[str]"]
 
-# Fields of HloProto (docs/formats/xla_buffers.md).
-MODULE_FIELD, ASSIGNMENT_FIELD = 1, 3
+ASSIGNMENT_FIELD = 3  # of HloProto (docs/formats/xla_buffers.md)
+VARINT, FIXED64, LENGTH_DELIMITED, FIXED32 = 0, 1, 2, 5  # wire types of protocol buffers
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,8 @@ def dryrun_jax(
     except ImportError as problem:
         raise MemstrataError(f"JAX cannot be imported: {problem}") from problem
     device = device_of(topology, platform) if topology else jax.local_devices(backend="cpu")[0]
-    compiled = compile_for(jax, device, function, arguments)
+    compiled, proto = compile_for(jax, device, function, arguments)
     path = Path(output)
-    proto = proto_of(compiled)
     write_file(path, lambda file: file.write(proto))
     stats = compiled.memory_analysis()
     return JaxPlan(
@@ -93,8 +93,10 @@ def device_of(topology: str, platform: str) -> Any:
         raise MemstrataError(f"JAX cannot compile for {topology} of {platform}: {problem}") from problem
 
 
-def compile_for(jax: Any, device: Any, function: Callable[..., object], arguments: tuple[Any, ...]) -> Any:
-    """Arguments without a sharding of their own lie on `device`."""
+def compile_for(
+    jax: Any, device: Any, function: Callable[..., object], arguments: tuple[Any, ...]
+) -> tuple[Any, bytes]:
+    """The compiled program and its plan. Arguments lie on `device`."""
     there = jax.sharding.SingleDeviceSharding(device)
 
     def shape_of(argument: Any) -> Any:
@@ -104,29 +106,43 @@ def compile_for(jax: Any, device: Any, function: Callable[..., object], argument
 
     shapes = jax.tree_util.tree_map(shape_of, arguments)
     jitted: Any = function if hasattr(function, "lower") else jax.jit(function)
-    return jitted.lower(*shapes).compile()
+    with tempfile.TemporaryDirectory(prefix="memstrata-xla-") as folder:
+        options = {"xla_dump_to": folder, "xla_dump_hlo_as_proto": True}
+        compiled = jitted.lower(*shapes).compile(compiler_options=options)
+        return compiled, fullest_plan(Path(folder))
 
 
-def proto_of(compiled: Any) -> bytes:
-    """The module and its buffer assignment as one HloProto."""
-    stats = compiled.memory_analysis()
-    assignment = getattr(stats, "serialized_buffer_assignment_proto", b"")
-    modules = compiled.runtime_executable().hlo_modules()
-    if not assignment or not modules:
-        raise MemstrataError("This release of JAX does not tell the plan of a program that it compiled.")
-    module: bytes = modules[0].as_serialized_hlo_module_proto()
-    return field(MODULE_FIELD, module) + field(ASSIGNMENT_FIELD, assignment)
+def fullest_plan(folder: Path) -> bytes:
+    """XLA dumps a program in several states. Of these the one with the most of a buffer assignment."""
+    dumped = [path.read_bytes() for path in sorted(folder.glob("*.hlo.pb"))]
+    best = max(dumped, key=assignment_bytes, default=b"")
+    if assignment_bytes(best) == 0:
+        raise MemstrataError("The compiler did not write its plan: this release of JAX or XLA keeps it for itself.")
+    return best
 
 
-def field(number: int, content: bytes) -> bytes:
-    """A length-delimited field of a protocol buffer."""
-    return varint(number << 3 | 2) + varint(len(content)) + content
+def assignment_bytes(proto: bytes) -> int:
+    """Size of the buffer assignment in an HloProto, by its outermost fields."""
+    place, found = 0, 0
+    while place < len(proto):
+        key, place = varint_at(proto, place)
+        kind = key & 7
+        size = {FIXED64: 8, FIXED32: 4}.get(kind, 0)
+        if kind in (VARINT, LENGTH_DELIMITED):
+            value, place = varint_at(proto, place)
+            size = value if kind == LENGTH_DELIMITED else 0
+        if key >> 3 == ASSIGNMENT_FIELD:
+            found += size
+        place += size
+    return found
 
 
-def varint(value: int) -> bytes:
-    result = bytearray()
-    while value >= 0x80:
-        result.append(value & 0x7F | 0x80)
-        value >>= 7
-    result.append(value)
-    return bytes(result)
+def varint_at(proto: bytes, place: int) -> tuple[int, int]:
+    """The number that begins there, and where it ends. Dumps are the compiler's own and whole."""
+    value = shift = 0
+    while True:
+        byte = proto[place]
+        value |= (byte & 0x7F) << shift
+        place, shift = place + 1, shift + 7
+        if byte < 0x80:
+            return value, place

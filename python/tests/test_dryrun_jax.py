@@ -64,3 +64,23 @@ print(json.dumps(messages))
     messages = last_line(output)
     assert messages[0].startswith("JAX cannot compile for no-such:2x2 of tpu: ")
     assert messages[1] == "'plan.txt' must end in .hlo_proto.pb"
+
+
+def test_a_tpu_that_is_not_here(tmp_path: Path) -> None:
+    """With `tools/frameworks jax-tpu`, which CI does not make."""
+    output, _ = framework("jax-tpu").run(
+        PROGRAM.replace("    jax.debug.callback", "    # ")
+        + """
+plan = memstrata.dryrun_jax(step, weights, inputs, topology="v5e:2x2")
+shapes = [buffer["shape"] for buffer in memstrata.load(plan.file).summary["programs"][0]["buffers"]]
+print(plan)
+print(json.dumps([plan.is_for_cpu, plan.argument_bytes, plan.output_bytes, shapes]))
+""",
+        tmp_path,
+        JAX_PLATFORMS="cpu",
+    )
+    is_for_cpu, argument_bytes, output_bytes, shapes = last_line(output)
+    assert is_for_cpu is False
+    assert (argument_bytes, output_bytes) == (WEIGHT_BYTES + INPUT_BYTES, WEIGHT_BYTES)
+    assert any("T(8,128)" in shape for shape in shapes)  # tiles, which only a TPU has
+    assert "Compiled for one device of v5e:2x2 (tpu), which is not here" in output
