@@ -2,9 +2,12 @@
 
 export interface Progress {
   state: "reading" | "ready" | "failed";
+  /** The one that is being read; after that the last one. */
   file: string;
-  event_count: number | null;
+  file_count: number;
+  /** Null before the reading begins. */
   read_bytes: number | null;
+  /** Null where the end of the file is not known. */
   total_bytes: number | null;
   elapsed_ms: number;
   error: ApiError | null;
@@ -109,6 +112,13 @@ export interface SummaryHolder {
   allocated_before_recording?: boolean;
 }
 
+/** All that is in use on an XLA allocator at one event. */
+export interface ProfileHolders {
+  seq: number;
+  used_bytes: number;
+  rows: SummaryHolder[];
+}
+
 export interface UsedPeak extends Peak {
   stack_bytes: number;
   live_bytes: number;
@@ -159,6 +169,7 @@ export interface SummaryHeap {
   ooms: { seq: number; time_ns: number | null; requested_bytes: number; device_free_bytes: number | null }[];
   notes?: string[];
   xprof_differences?: string[];
+  programs?: { planned_bytes: number | null }[];
   help?: { near_capacity: boolean; sentences: string[] };
   lifetime_peak_bytes?: number | null;
   largest_request_now_bytes?: number | null;
@@ -466,4 +477,67 @@ export interface CompareRow {
 
 export interface Compare {
   heaps: { id: string; peak_live_delta_bytes: number; rows: CompareRow[] }[];
+}
+
+/** Bytes of a text that someone else wrote may be above what a number holds exactly; they come as text then. */
+type AnyBytes = number | string | null;
+
+export interface OomReport {
+  heap: string;
+  seq: number;
+  requested_bytes: AnyBytes;
+  free_bytes: AnyBytes;
+  capacity_bytes: AnyBytes;
+  live_bytes: AnyBytes;
+  idle_bytes: AnyBytes;
+  reserved_bytes: AnyBytes;
+  largest_hole_bytes: AnyBytes;
+  short_by_bytes: AnyBytes;
+  verdict: string;
+  text: string;
+  idle_by_kind: IdleKinds;
+  remedies: OomRemedy[];
+  holders: OomHolder[];
+}
+
+export interface OomRemedy {
+  text: string;
+  bytes: AnyBytes;
+  basis: string;
+  would_fit: boolean | null;
+}
+
+export interface OomHolder {
+  bytes: number;
+  block_count: number;
+  category: string;
+  is_other: boolean;
+  stack: StackFrame[];
+}
+
+/** `memstrata oom --json` of this session. */
+export interface Oom {
+  reports: OomReport[];
+  left_out_count: number;
+}
+
+export interface Rank {
+  rank: number | null;
+  file: string;
+  heap: string;
+  coordinates: Record<string, number>;
+  peak_live_bytes: number;
+  peak_reserved_bytes: number | null;
+  end_live_bytes: number;
+  oom_count: number;
+  at_peak: { category: string; bytes: number }[];
+}
+
+/** `memstrata ranks --json` of the sources of this session. */
+export interface Ranks {
+  sentences: string[];
+  ranks: Rank[];
+  worst_index: number;
+  median_index: number;
+  differences: { text: string; bytes: number }[];
 }

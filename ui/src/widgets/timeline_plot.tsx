@@ -41,7 +41,7 @@ export interface TimelinePlotProps {
 export function TimelinePlot(props: TimelinePlotProps) {
   const app = useApp();
   const [box, size] = useSize<HTMLDivElement>();
-  const { scene, error } = useTimeline({ ...props, window: app.window.value, ...size });
+  const { scene, error, isCurrent } = useTimeline({ ...props, window: app.window.value, ...size });
   const frame = timelineFrame(scene, size.width, size.height);
   const [hover, setHover] = useState<Hover | null>(null);
   const pace = usePace(app.window.value);
@@ -83,7 +83,7 @@ export function TimelinePlot(props: TimelinePlotProps) {
     if (hover?.run && scene.stack) outlineRun(renderer, scene.stack, hover.run, frame, scene);
   };
   return (
-    <div class="ms-plot" ref={box}>
+    <div class="ms-plot" ref={box} data-state={isCurrent ? "complete" : "waiting"}>
       <Canvas size={size} draw={(renderer) => pace.draw(renderer, scene)} label={props.label} />
       <Canvas size={size} draw={drawOverlay} className="ms-canvas--overlay" />
       {hover && scene.stack && <HoverTip hover={hover} model={scene.stack} />}
