@@ -191,7 +191,8 @@ function drawPlans(renderer: Renderer, { plans, model, theme }: ProfileScene, fr
       const text = `plan ${formatBytes(plan.plannedBytes)}`;
       if (renderer.measure(text, { bold: true }) + 8 < width) labels.push({ x: left + 4, y: y + 9, text });
     }
-    renderer.segments(levels, { stroke: theme.warn, width: 2 });
+    renderer.segments(levels, { stroke: theme.surface, width: 5 });
+    renderer.segments(levels, { stroke: theme.warn, width: 2.5 });
     for (const { x, y, text } of labels)
       renderer.text(text, x, y, { fill: theme.ink, bold: true, halo: theme.surface });
   });
@@ -212,5 +213,7 @@ function drawPlanCurve(
     const y = yAt(frame, bytes);
     path.push(left + (width * point) / curveBytes.length, y, left + (width * (point + 1)) / curveBytes.length, y);
   }
-  renderer.line([...path, left + width, bottom], { stroke: theme.warn, width: 1.5, dash: [4, 2] });
+  path.push(left + width, bottom);
+  renderer.line(path, { stroke: theme.surface, width: 4 });
+  renderer.line(path, { stroke: theme.warn, width: 2, dash: [5, 2] });
 }

@@ -2,7 +2,7 @@
 import { categoryFill, categoryLabel } from "../../base/palette.ts";
 import { pathTail } from "../../base/text.ts";
 import { formatBytes, formatCount, formatExactBytes } from "../../base/units.ts";
-import type { Oom, OomHolder, OomRemedy, OomReport } from "../../data/types.ts";
+import type { Oom, OomHolder, OomRemedy, OomReport } from "../../data/job_types.ts";
 import type { AppState } from "../../state/app_state.ts";
 import { useApp, useJson } from "../../state/context.ts";
 import { countColumn, mainBytesColumn } from "../../widgets/columns.tsx";

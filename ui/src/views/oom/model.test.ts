@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { OomHolder, OomReport } from "../../data/types.ts";
+import type { OomHolder, OomReport } from "../../data/job_types.ts";
 import { fitText, holderName, idleRows, roomRows } from "./model.ts";
 
 it("keeps unknown bytes unknown and reads large ones that come as text", () => {

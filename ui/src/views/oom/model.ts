@@ -1,5 +1,6 @@
 /** Out of memory in rows: the room of the request, the idle memory by kind; pure. */
-import type { IdleKinds, OomHolder, OomRemedy, OomReport } from "../../data/types.ts";
+import type { OomHolder, OomRemedy, OomReport } from "../../data/job_types.ts";
+import type { IdleKinds } from "../../data/types.ts";
 
 export interface RoomRow {
   name: string;

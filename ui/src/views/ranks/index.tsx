@@ -1,7 +1,7 @@
 /** Ranks: the recordings of one job on one scale, the worst one named, and what it holds that the others do not. */
 import { categoryFill, categoryLabel, type Theme } from "../../base/palette.ts";
 import { formatByteChange, formatBytes, formatCount } from "../../base/units.ts";
-import type { Rank, Ranks } from "../../data/types.ts";
+import type { Rank, Ranks } from "../../data/job_types.ts";
 import type { Renderer } from "../../gfx/renderer.ts";
 import type { AppState } from "../../state/app_state.ts";
 import { useApp, useJson } from "../../state/context.ts";

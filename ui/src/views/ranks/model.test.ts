@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Rank } from "../../data/types.ts";
+import type { Rank } from "../../data/job_types.ts";
 import { coordinateText, rankName, rankParts, shortSentence } from "./model.ts";
 
 const rank: Rank = {

@@ -1,6 +1,6 @@
 /** Ranks as rows and bars; pure. */
 import { categoryOrder } from "../../base/palette.ts";
-import type { Rank } from "../../data/types.ts";
+import type { Rank } from "../../data/job_types.ts";
 
 /** "rank 3", else the name of the file. */
 export function rankName(rank: Rank): string {
