@@ -10,6 +10,7 @@ import { ErrorNotice } from "./notice.tsx";
 import { usePlotGestures } from "./pan_zoom.ts";
 import { Canvas, useSize } from "./picture.tsx";
 import { profileEventLines, profileEventTitle, runAt } from "./profile_texts.ts";
+import { drawState } from "./timeline_data.ts";
 import { Tooltip } from "./tooltip.tsx";
 
 export const runLimit = 2000;
@@ -67,7 +68,7 @@ export function ProfilePlot({ withFree, withPlans = false }: { withFree: boolean
     <>
       <ProfileLegend withFree={withFree} withPlans={plans.length > 0} />
       {tile.error && <ErrorNotice error={tile.error} />}
-      <div class="ms-plot" ref={box} data-state={tile.isCurrent ? "complete" : "waiting"}>
+      <div class="ms-plot" ref={box} data-state={drawState(tile.isCurrent, tile.error)}>
         {scene && <Canvas size={size} draw={(renderer) => drawProfile(renderer, scene)} label={title} />}
         {hover && <EventTip hover={hover} />}
       </div>

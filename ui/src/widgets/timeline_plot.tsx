@@ -15,7 +15,7 @@ import type { Window } from "../state/viewport.ts";
 import { useExport } from "./export_scene.ts";
 import { usePlotGestures } from "./pan_zoom.ts";
 import { Canvas, useSize } from "./picture.tsx";
-import { useTimeline } from "./timeline_data.ts";
+import { drawState, useTimeline } from "./timeline_data.ts";
 import { shareTexts } from "./timeline_texts.ts";
 import { Tooltip } from "./tooltip.tsx";
 
@@ -83,7 +83,7 @@ export function TimelinePlot(props: TimelinePlotProps) {
     if (hover?.run && scene.stack) outlineRun(renderer, scene.stack, hover.run, frame, scene);
   };
   return (
-    <div class="ms-plot" ref={box} data-state={isCurrent ? "complete" : "waiting"}>
+    <div class="ms-plot" ref={box} data-state={drawState(isCurrent, error)}>
       <Canvas size={size} draw={(renderer) => pace.draw(renderer, scene)} label={props.label} />
       <Canvas size={size} draw={drawOverlay} className="ms-canvas--overlay" />
       {hover && scene.stack && <HoverTip hover={hover} model={scene.stack} />}

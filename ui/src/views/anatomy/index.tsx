@@ -6,7 +6,7 @@ import { useApp } from "../../state/context.ts";
 import { useExport } from "../../widgets/export_scene.ts";
 import { LoadingNotice, Notice } from "../../widgets/notice.tsx";
 import { Canvas, useSize } from "../../widgets/picture.tsx";
-import { useTimeline } from "../../widgets/timeline_data.ts";
+import { drawState, useTimeline } from "../../widgets/timeline_data.ts";
 import { seqAtX } from "../../widgets/timeline_plot.tsx";
 import type { View } from "../view.ts";
 import { circleRoom, drawStops, drawStory, storySize } from "./draw_story.ts";
@@ -101,12 +101,7 @@ function StepStory({ explain, step }: { explain: ExplainHeap; step: Step }) {
       {error && <p role="alert">{error.message}</p>}
       {/* The button above does the same for the keyboard. */}
       {/* biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: a shortcut for the pointer */}
-      <div
-        class="ms-plot ms-anatomy__plot"
-        ref={box}
-        data-state={isCurrent ? "complete" : "waiting"}
-        onClick={onPlotClick}
-      >
+      <div class="ms-plot ms-anatomy__plot" ref={box} data-state={drawState(isCurrent, error)} onClick={onPlotClick}>
         <Canvas
           size={size}
           draw={(renderer) => drawStops(renderer, scene, shown)}
