@@ -77,7 +77,8 @@ class DryRunText {
   void WriteDevice(const ProcessRecord& process, const DeviceRecord& device) {
     Heading(answer_.run.processes.size() > 1 ? fmt::format("cuda:{}, rank {}", device.index, process.rank)
                                              : fmt::format("cuda:{}", device.index));
-    Line("Peak allocated", fmt::format("{}  {}", OrUnknown(device.peak_allocated_bytes), style_.Dim("exact")));
+    const std::string_view basis = process.reads.empty() ? "exact" : "exact if no shape depends on a value below";
+    Line("Peak allocated", fmt::format("{}  {}", OrUnknown(device.peak_allocated_bytes), style_.Dim(basis)));
     Line("Peak reserved", fmt::format("{}  {}", OrUnknown(device.peak_reserved_bytes),
                                       style_.Dim(fmt::format("± {}", FormatPercent(kReservedError)))));
     Line("Outside the framework",

@@ -103,3 +103,12 @@ def test_a_large_model_takes_seconds_and_little_host_memory(oldest_card: Card) -
     command = [sys.executable, "-m", "bench.dryrun_cost", "--binary", binary, "--python", python]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_size_that_nobody_knows_is_refused_with_a_sentence(newest_card: Card) -> None:
+    run = newest_card.run("recurrent.py")
+    assert run.status == 1  # not "does not fit": a success would have left a random size
+    assert "the simulated card does not know the size" in run.program_output
+    refused = [note for note in run.answer["diagnostics"] if note["code"] == "refused_calls"]
+    assert "cudnnGetRNNWeightSpaceSize" in refused[0]["text"] and "cudnn.enabled = False" in refused[0]["text"]
+    assert newest_card.run("recurrent.py", "plain").status == 0
