@@ -38,7 +38,7 @@ class DryRunText {
     if (!answer_.run.processes.empty()) WriteProgram(answer_.run.processes.front());
     WriteSearch();
     WriteNotes();
-    if (!answer_.session_folder.empty())
+    if (!answer_.snapshot_path.empty())
       out_ += fmt::format("\n  {}\n", style_.Dim(fmt::format("memstrata open {}", answer_.session_folder)));
     return std::move(out_);
   }
