@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
@@ -58,6 +60,40 @@ class FixedAddresses {
   int before_;
 };
 
+// Signals that ask this program to end are held while a child runs, so that its records are still read and its folder
+// is removed. They go to the child, which decides when it is over. A terminal has sent its own to both.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigemptyset(&held_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&held_, signal);
+    pthread_sigmask(SIG_BLOCK, &held_, &before_);
+    posix_spawnattr_init(&attributes_);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setsigmask(&attributes_, &before_);
+  }
+  ~HeldSignals() {
+    posix_spawnattr_destroy(&attributes_);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+  /// Of the child: the signals as they were.
+  const posix_spawnattr_t* attributes() const { return &attributes_; }
+  /// Waits for a signal and hands it on, unless it says that a child has ended.
+  void PassOneOn(pid_t child) const {
+    siginfo_t info{};
+    const int signal = sigwaitinfo(&held_, &info);
+    if (signal > 0 && signal != SIGCHLD && info.si_code == SI_USER) kill(child, signal);
+  }
+
+ private:
+  sigset_t held_;
+  sigset_t before_;
+  posix_spawnattr_t attributes_;
+};
+
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (std::string& text : texts) pointers.push_back(text.data());
@@ -76,11 +112,15 @@ std::string ReadAll(int descriptor) {
   }
 }
 
-Result<ChildResult> WaitFor(pid_t process, int64_t begin_ns) {
+Result<ChildResult> WaitFor(pid_t process, int64_t begin_ns, const HeldSignals& signals) {
   int status = 0;
   struct rusage usage {};
-  while (wait4(process, &status, 0, &usage) < 0) {
-    if (errno != EINTR) return Fail(ErrorCode::kIo, fmt::format("Waiting failed: {}.", std::strerror(errno)));
+  for (;;) {
+    const pid_t ended = wait4(process, &status, WNOHANG, &usage);
+    if (ended == process) break;
+    if (ended < 0 && errno != EINTR)
+      return Fail(ErrorCode::kIo, fmt::format("Waiting failed: {}.", std::strerror(errno)));
+    signals.PassOneOn(process);
   }
   ChildResult result;
   result.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : kSignalBase + WTERMSIG(status);
@@ -113,11 +153,12 @@ Result<ChildResult> RunChild(const std::vector<std::string>& command, const Envi
   if (output == ChildOutput::kToStderr) actions.Duplicate(STDERR_FILENO, STDOUT_FILENO);
   if (output == ChildOutput::kCapture) actions.Duplicate(ends[1], STDOUT_FILENO);
   pid_t process = 0;
+  const HeldSignals signals;
   const int64_t begin_ns = NowNs();
   const int problem = [&] {
     const FixedAddresses fixed;  // inherited by the child
-    return posix_spawnp(&process, command.front().c_str(), actions.get(), nullptr, Pointers(arguments).data(),
-                        Pointers(variables).data());
+    return posix_spawnp(&process, command.front().c_str(), actions.get(), signals.attributes(),
+                        Pointers(arguments).data(), Pointers(variables).data());
   }();
   if (ends[1] >= 0) close(ends[1]);
   std::string captured;
@@ -129,7 +170,7 @@ Result<ChildResult> RunChild(const std::vector<std::string>& command, const Envi
     return Fail(ErrorCode::kNotFound,
                 fmt::format("\"{}\" cannot be started: {}.", command.front(), std::strerror(problem)));
   }
-  Result<ChildResult> result = WaitFor(process, begin_ns);
+  Result<ChildResult> result = WaitFor(process, begin_ns, signals);
   if (result) result->output = std::move(captured);
   return result;
 }
