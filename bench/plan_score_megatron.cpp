@@ -126,7 +126,8 @@ PlanRequest RequestOf(const CsvRow& row, const ConfigJson& arguments) {
   if (arguments.Text("recompute-granularity") == "full") w.recompute = plan::Recompute::kFull;
   if (arguments.Text("recompute-granularity") == "selective") w.recompute = plan::Recompute::kSelective;
   if (Is(arguments, "cross-entropy-loss-fusion")) w.loss = plan::Loss::kFused;
-  w.eager_attention = arguments.Text("attention-backend") == "unfused" || arguments.Text("transformer-impl") == "local";
+  const std::optional<std::string> backend = arguments.Text("attention-backend");
+  w.eager_attention = backend == "unfused" || backend == "local" || arguments.Text("transformer-impl") == "local";
   if (arguments.Text("optimizer") == "sgd") w.optimizer = plan::OptimizerName::kSgdMomentum;
   request.model = plan::DescribeDecoder(spec, Cell(row, "file"), "arguments of the test");
   if (KindOf(row) == "t5") {
@@ -159,7 +160,12 @@ void ScoreInference(const ConfigJson& arguments, const PlanRequest& request, Sco
   PlanRequest inference = request;
   inference.workload.task = plan::Task::kForward;
   inference.workload.batch = 1;
-  inference.workload.sequence = 256;
+  // Graphs are captured up to the most tokens of a step (16384 unless it is given), and their pools stay.
+  constexpr int64_t kUsualTokens = 256;
+  constexpr int64_t kDefaultMostTokens = 16384;
+  const bool has_graphs = Is(arguments, "enable-cuda-graph") || arguments.Has("cuda-graph-impl");
+  inference.workload.sequence =
+      has_graphs ? Whole(arguments, "inference-dynamic-batching-max-tokens", kDefaultMostTokens) : kUsualTokens;
   inference.workload.assets.push_back({"cache of the engine", static_cast<uint64_t>(buffer)});
   const Result<plan::Plan> plan = plan::MakePlan(inference);
   if (!plan) {

@@ -166,7 +166,10 @@ PlanRequest RequestOf(const CsvRow& row) {
   constexpr double kUsualSequence = 512;  // of encoders and examples that give none
   constexpr double kUsualPrompt = 64;
   w.sequence = static_cast<int64_t>(NumberCell(row, "seq", mode == "inference" ? kUsualPrompt : kUsualSequence));
-  w.batch = std::max<int64_t>(1, static_cast<int64_t>(NumberCell(row, "micro_batch", 1)));
+  // A global batch below the data-parallel degree cannot be one: it is a rank's.
+  const double global_batch = NumberCell(row, "global_batch", 1);
+  const double usual_batch = global_batch < static_cast<double>(w.parallel.data) ? global_batch : 1;
+  w.batch = std::max<int64_t>(1, static_cast<int64_t>(NumberCell(row, "micro_batch", usual_batch)));
   if (w.parallel.pipeline > 1) {
     w.accumulation = w.parallel.pipeline;
     // torchtitan gives the batch of a rank, which it cuts into as many pieces as there are stages.
@@ -209,8 +212,13 @@ void SetFromMetric(const CsvRow& row, const PlanRequest& request, const plan::De
     view.framework_peak_high_bytes = high;
   };
   if (metric.find("device used") != std::string::npos) use(device.low_bytes, device.total_bytes, device.high_bytes);
-  if (metric.find("reserved") != std::string::npos) {
-    use(device.framework_peak_low_bytes, device.framework_reserved_bytes, device.framework_reserved_bytes * 11 / 10);
+  // torchtitan's log line prints what the allocator reserved.
+  if (metric.find("reserved") != std::string::npos || metric.find("logged by torchtitan") != std::string::npos) {
+    const double ratio =
+        static_cast<double>(device.framework_reserved_bytes) / static_cast<double>(device.framework_peak_bytes);
+    use(static_cast<uint64_t>(static_cast<double>(device.framework_peak_low_bytes) * ratio),
+        device.framework_reserved_bytes,
+        static_cast<uint64_t>(static_cast<double>(device.framework_peak_high_bytes) * ratio));
   }
   for (const auto& [word, term] : {std::pair{"weights", "weights"}, {"graphs", "graphs"}, {"non_torch", "context"}}) {
     if (request.workload.task != plan::Task::kServe || metric.find(word) == std::string::npos) continue;
