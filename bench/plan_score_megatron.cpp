@@ -101,6 +101,8 @@ plan::Parallel ParallelOf(const CsvRow& row, const ConfigJson& arguments, int64_
   if (Is(arguments, "use-distributed-optimizer")) parallel.sharding = plan::Sharding::kZero1;
   if (Is(arguments, "use-megatron-fsdp")) parallel.sharding = plan::Sharding::kZero3;
   parallel.replicas = std::max<int64_t>(1, Whole(arguments, "num-distributed-optimizer-instances", 1));
+  parallel.first_stage_layers = Whole(arguments, "decoder-first-pipeline-num-layers", 0);
+  parallel.last_stage_layers = Whole(arguments, "decoder-last-pipeline-num-layers", 0);
   parallel.virtual_group = Whole(arguments, "microbatch-group-size-per-virtual-pipeline-stage", 0);
   parallel.virtual_stages = Whole(arguments, "num-virtual-stages-per-pipeline-rank", 1);
   const int64_t layers_each = Whole(arguments, "num-layers-per-virtual-pipeline-stage", 0);
@@ -188,6 +190,7 @@ ScoredRow ScoreRow(const CsvRow& row) {
   ScoredRow scored;
   scored.id = Cell(row, "cond_key") + " " + Cell(row, "platform") + " " + Cell(row, "env");
   scored.family = FamilyOf(row);
+  scored.group = Cell(row, "cond_key");
   const Result<ConfigJson> arguments = ConfigJson::Parse(Cell(row, "args_json"));
   if (!arguments) {
     scored.out_of_scope = "no arguments";

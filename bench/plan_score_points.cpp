@@ -144,7 +144,11 @@ void SetMethod(const CsvRow& row, plan::Workload& w) {
   if (checkpoint.find("full") != std::string::npos || checkpoint.find("fsdp script") != std::string::npos)
     w.recompute = plan::Recompute::kFull;
   if (w.task != plan::Task::kTrain) return;
-  if (method.find("lora") != std::string::npos || method.find("adapter") != std::string::npos) {
+  if (method.find("adapter_v2") != std::string::npos) {
+    w.adapter = plan::Adapter::kScaleAndBias;
+  } else if (method.find("adapter") != std::string::npos) {
+    w.adapter = plan::Adapter::kPrompt;
+  } else if (method.find("lora") != std::string::npos) {
     w.lora_rank = 8;  // the trainers' default, on queries and values
     w.lora_targets = {"q_proj", "v_proj", "qkv_proj"};
   }
@@ -166,10 +170,7 @@ PlanRequest RequestOf(const CsvRow& row) {
   constexpr double kUsualSequence = 512;  // of encoders and examples that give none
   constexpr double kUsualPrompt = 64;
   w.sequence = static_cast<int64_t>(NumberCell(row, "seq", mode == "inference" ? kUsualPrompt : kUsualSequence));
-  // A global batch below the data-parallel degree cannot be one: it is a rank's.
-  const double global_batch = NumberCell(row, "global_batch", 1);
-  const double usual_batch = global_batch < static_cast<double>(w.parallel.data) ? global_batch : 1;
-  w.batch = std::max<int64_t>(1, static_cast<int64_t>(NumberCell(row, "micro_batch", usual_batch)));
+  w.batch = std::max<int64_t>(1, static_cast<int64_t>(NumberCell(row, "micro_batch", 1)));
   if (w.parallel.pipeline > 1) {
     w.accumulation = w.parallel.pipeline;
     // torchtitan gives the batch of a rank, which it cuts into as many pieces as there are stages.
@@ -198,7 +199,7 @@ PlanRequest RequestOf(const CsvRow& row) {
 std::string FamilyOf(const CsvRow& row, const PlanRequest& request) {
   if (request.workload.task == plan::Task::kServe) return "points-serving";
   if (request.workload.task == plan::Task::kGenerate) return "points-inference";
-  if (request.workload.lora_rank > 0) return "points-lora";
+  if (request.workload.TrainsAdapters()) return "points-lora";
   return Cell(row, "mode") == "train" ? "points-device" : "points-pretrain";
 }
 
@@ -237,6 +238,7 @@ ScoredRow ScoreRow(const CsvRow& row) {
   ScoredRow scored;
   scored.id = "point " + Cell(row, "id");
   scored.family = "points";
+  scored.group = Cell(row, "source");
   scored.out_of_scope = OutOfScope(row);
   if (!scored.out_of_scope.empty()) return scored;
   const PlanRequest request = RequestOf(row);
@@ -252,9 +254,7 @@ ScoredRow ScoreRow(const CsvRow& row) {
     scored.measured_bytes = static_cast<uint64_t>(NumberCell(row, "value", 0) * UnitBytes(Cell(row, "unit")));
   SetFromMetric(row, request, worst, scored);
   if (request.workload.task != plan::Task::kServe) {
-    const uint64_t outside = request.card->context_bytes;
-    const bool fits =
-        worst.simulation_fits.value_or(worst.framework_peak_bytes + outside <= request.card->visible_bytes);
+    const bool fits = worst.simulation_fits.value_or(plan->target->margin_bytes >= 0);
     scored.fit_is_right = fits != ran_out;
   }
   SetNaiveErrors(request, scored);

@@ -24,13 +24,20 @@ Status CheckDegrees(const PlanRequest& request) {
   if (model.layer_count > 0 && p.pipeline > model.layer_count) {
     return fail(fmt::format("{} pipeline stages cannot share {} layers.", p.pipeline, model.layer_count));
   }
+  const int64_t ends = p.first_stage_layers + p.last_stage_layers;
+  if (ends > 0 && (p.pipeline < 2 || ends > model.layer_count || (p.pipeline == 2) != (ends == model.layer_count))) {
+    return fail(fmt::format("A first stage of {} and a last one of {} layers do not share {} layers with {} stages.",
+                            p.first_stage_layers, p.last_stage_layers, model.layer_count, p.pipeline));
+  }
   if (request.workload.sequence % p.context != 0) {
     return fail(fmt::format("A sequence of {} tokens cannot be divided among {} context-parallel ranks.",
                             request.workload.sequence, p.context));
   }
   const DecoderSpec* spec = model.decoder();
   if (spec == nullptr) return {};
-  if (spec->heads % p.tensor != 0) {
+  const bool attends =
+      spec->mixers.empty() || std::count(spec->mixers.begin(), spec->mixers.end(), MixerKind::kAttention) > 0;
+  if (attends && spec->heads % p.tensor != 0) {
     return fail(
         fmt::format("{} attention heads cannot be divided among {} tensor-parallel ranks.", spec->heads, p.tensor));
   }
@@ -47,17 +54,40 @@ Status CheckDegrees(const PlanRequest& request) {
   return {};
 }
 
+// Inputs that only some tasks or models have a use for.
+Status CheckUses(const PlanRequest& request) {
+  const Workload& w = request.workload;
+  const auto fail = [](std::string text) { return Fail(ErrorCode::kInvalidArgument, std::move(text)); };
+  if (w.task != Task::kTrain) {
+    if (w.lora_rank > 0) return fail("lora-rank is for training.");
+    if (w.adapter != Adapter::kLowRank) return fail("adapter is for training.");
+    if (w.offload != Offload::kNone) return fail("offload is for training.");
+  }
+  if (w.adapter == Adapter::kPrompt && request.model.decoder() == nullptr)
+    return fail("Prompt adapters need a decoder; this model is none.");
+  if (w.offload == Offload::kOptimizerAndWeights && w.parallel.sharding != Sharding::kZero3)
+    return fail("Weights are offloaded with zero=3 only; give --parallel zero=3 or --offload optimizer.");
+  if (request.model.vision && w.images > 0 && w.image_tokens == 0 && request.model.vision->image_tokens == 0)
+    return fail(
+        "Images of this model have no fixed size: give --image-tokens, the patches of one image, or --images 0.");
+  if (w.task != Task::kServe && (w.draft_tokens > 0 || request.draft))
+    return fail("A draft model is for serving: give --task serve.");
+  if (request.draft && w.draft_tokens == 0)
+    return fail("Say how many tokens the draft model proposes in one step: --draft-tokens 4.");
+  return {};
+}
+
 Status CheckWorkload(const PlanRequest& request) {
   const Workload& w = request.workload;
   const ModelDescription& model = request.model;
   MEMSTRATA_TRY(CheckDegrees(request));
+  MEMSTRATA_TRY(CheckUses(request));
   const double elements = static_cast<double>(w.batch) * static_cast<double>(w.sequence) *
                           static_cast<double>(std::max(model.hidden, model.vocabulary));
   if (elements > static_cast<double>(kMostSimulatedElements)) {
     return Fail(ErrorCode::kInvalidArgument,
                 "Batch x sequence is beyond anything that a device could hold; check both.");
   }
-  if (w.lora_rank > 0 && w.task != Task::kTrain) return Fail(ErrorCode::kInvalidArgument, "lora-rank is for training.");
   if (w.task == Task::kServe && model.cache.empty() && model.hidden > 0) {
     return Fail(ErrorCode::kInvalidArgument, "Serving sessions needs a model that generates; this one keeps no cache.");
   }

@@ -51,10 +51,12 @@ struct DevicePlan {
   uint64_t framework_peak_bytes = 0;  // what the framework's allocator reports as allocated
   uint64_t framework_peak_low_bytes = 0;
   uint64_t framework_peak_high_bytes = 0;
+  std::string_view peak_spread;  // the constant that bounds it, empty where the lines' bounds add up
   uint64_t framework_reserved_bytes = 0;
   std::string peak_phase;
   std::map<std::string, uint64_t> phase_peaks;
   StateBytes states;
+  uint64_t host_bytes = 0;              // offloaded to host memory by the process of this device
   std::optional<bool> simulation_fits;  // whether the allocator itself came through on the card
 };
 
@@ -98,6 +100,7 @@ struct Plan {
 
 struct PlanRequest {
   ModelDescription model;
+  std::optional<ModelDescription> draft;  // speculative decoding: the model that proposes tokens
   Workload workload;
   std::optional<Card> card;
   bool searches_largest = true;

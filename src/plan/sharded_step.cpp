@@ -60,8 +60,9 @@ void AddStates(const PlanRequest& request, int64_t stage, DevicePlan& device) {
                         "FSDP's prefetch of one layer", false, "parallel"),
                0.5));
   }
+  device.host_bytes = sizes.host_bytes;
   device.states.gradients = sizes.gradient_bytes;
-  device.states.optimizer_state = sizes.optimizer_bytes;
+  device.states.optimizer_state = sizes.optimizer_bytes + sizes.host_optimizer_bytes;
 }
 
 // Tokens of the decoder, where an encoder is before it.
@@ -133,7 +134,8 @@ double PassingEach(const PlanRequest& request, int64_t layer) {
 
 double ActivationSpread(const ModelDescription& model) {
   if (model.decoder() == nullptr) return kOtherSpread;
-  return model.decoder()->experts.count > 0 ? kExpertSpread : kDenseSpread;
+  const bool is_compared = model.decoder()->experts.count == 0 && model.decoder()->mixers.empty();
+  return is_compared ? kDenseSpread : kExpertSpread;
 }
 
 // Packed weights are unpacked one layer at a time, and the head's 16-bit form is there twice while it is loaded.
@@ -157,10 +159,29 @@ void AddUnpacked(const PlanRequest& request, DevicePlan& device) {
              kUnpackedSpread));
 }
 
+// Images pass their tower on the first stage.
+void AddVision(const PlanRequest& request, int64_t stage, DevicePlan& device) {
+  if (!request.model.vision || stage > 0) return;
+  const VisionTower& tower = *request.model.vision;
+  const Workload& w = request.workload;
+  const int64_t each_image = w.image_tokens > 0 ? w.image_tokens : tower.image_tokens;
+  const int64_t tokens = w.batch * w.images * each_image;
+  const bool keeps_all = w.task == Task::kTrain && !RecomputesAll(w);
+  const int64_t each =
+      keeps_all ? tower.SavedEach() * tower.layer_count : tower.SavedEach() + 2 * tower.hidden * tower.layer_count;
+  const double width = static_cast<double>(ComputeBytes(w.precision)) / 2;
+  device.lines.push_back(
+      Spread(Computed("vision", static_cast<double>(tokens * each) * width,
+                      fmt::format("{} images x {} tokens x {} B over {} layers", w.batch * w.images, each_image, each,
+                                  tower.layer_count),
+                      "docs/explanation/planning.md", false, "batch, images, image-tokens, recompute"),
+             kExpertSpread));
+}
+
 // Each rank reads the whole checkpoint before its shard is made.
 void AddLoadCopy(const PlanRequest& request, DevicePlan& device) {
   const Workload& w = request.workload;
-  if (w.task != Task::kTrain || w.lora_rank == 0 || w.parallel.sharding < Sharding::kZero3) return;
+  if (w.task != Task::kTrain || !w.TrainsAdapters() || w.parallel.sharding < Sharding::kZero3) return;
   const double bytes = static_cast<double>(device.states.parameters) / static_cast<double>(w.parallel.data);
   device.lines.push_back(Spread(
       Computed("load_copy", bytes,
@@ -172,7 +193,7 @@ void AddLoadCopy(const PlanRequest& request, DevicePlan& device) {
 void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& device) {
   const Workload& w = request.workload;
   const Parallel& p = w.parallel;
-  const auto [first, end] = StageLayers(request.model.layer_count, stage, p.pipeline);
+  const auto [first, end] = StageLayers(request.model.layer_count, stage, p);
   const auto tokens = static_cast<double>(TokensOnRank(w));
   const auto tensor = static_cast<double>(p.tensor);
   const double width = static_cast<double>(ComputeBytes(w.precision)) / 2;  // the forms count 16-bit elements
@@ -216,12 +237,14 @@ std::string_view SpreadOf(const PlanRequest& request) {
   if (request.workload.task != Task::kTrain) return "inference_peak";
   const DecoderSpec* spec = request.model.decoder();
   if (spec == nullptr) return "encoder_decoder_peak";
-  return spec->experts.count > 0 ? "expert_peak" : "dense_peak";
+  const bool is_compared = spec->experts.count == 0 && spec->mixers.empty() && !request.model.vision;
+  return is_compared ? "dense_peak" : "expert_peak";
 }
 
 void Sum(const PlanRequest& request, DevicePlan& device) {
   for (const Line& line : device.lines) device.framework_peak_bytes += line.bytes;
-  const Constant& spread = GetConstant(SpreadOf(request));
+  device.peak_spread = SpreadOf(request);
+  const Constant& spread = GetConstant(device.peak_spread);
   const Constant& reserved = GetConstant("reserved_per_allocated");
   const auto times = [peak = static_cast<double>(device.framework_peak_bytes)](double factor) {
     return static_cast<uint64_t>(peak * factor);
@@ -260,13 +283,25 @@ LayerActivations SavedProducts(const DecoderSpec& spec, const Workload& w, int64
   const double kv = static_cast<double>(spec.kv_heads * spec.head_dim);
   LayerActivations saved;
   saved.replicated_each = (w.is_compiled || !spec.is_gated ? 2 : 4) * hidden;
-  saved.divided_each = 2 * (2 * query + kv) + 4 * static_cast<double>(spec.heads) +
-                       2 * static_cast<double>(InnerWidth(spec, layer));
+  saved.divided_each =
+      2 * (2 * query + kv) + 4 * static_cast<double>(spec.heads) + 2 * static_cast<double>(InnerWidth(spec, layer));
+  return saved;
+}
+
+// A layer whose mixer is a state space or nothing: the norm's input and result of each block, and what the blocks save.
+LayerActivations SavedByStateSpaceLayer(const DecoderSpec& spec, int64_t layer) {
+  const bool has_state = spec.MixerOf(layer) == MixerKind::kStateSpace;
+  const bool has_mlp = spec.HasMlp(layer);
+  LayerActivations saved;
+  saved.replicated_each = 4 * static_cast<double>(spec.hidden) * ((has_state ? 1 : 0) + (has_mlp ? 1 : 0));
+  if (has_state) saved.divided_each = 2 * static_cast<double>(spec.state_space.SavedEach());
+  if (has_mlp) saved.divided_each += 2 * (spec.is_gated ? 3 : 2) * static_cast<double>(InnerWidth(spec, layer));
   return saved;
 }
 
 LayerActivations SavedByDecoderLayer(const DecoderSpec& spec, const Workload& w, int64_t layer) {
   const EngineProfile profile = ProfileOf(w);
+  if (spec.MixerOf(layer) != MixerKind::kAttention) return SavedByStateSpaceLayer(spec, layer);
   if (w.recompute == Recompute::kSelective && profile.keeps_products) return SavedProducts(spec, w, layer);
   LayerActivations saved;
   const auto hidden = static_cast<double>(spec.hidden);
@@ -283,7 +318,8 @@ LayerActivations SavedByDecoderLayer(const DecoderSpec& spec, const Workload& w,
         GetConstant("routed_token_copies").best * 2 * hidden * static_cast<double>(spec.experts.per_token);
   }
   const double first_products = (spec.is_gated ? 2 : 1) + (profile.saves_unfused && spec.is_gated ? 1 : 0);
-  saved.divided_each = 2 * (2 * query + 2 * kv) + 4 * static_cast<double>(spec.heads) + 2 * (first_products + 1) * inner;
+  saved.divided_each =
+      2 * (2 * query + 2 * kv) + 4 * static_cast<double>(spec.heads) + 2 * (first_products + 1) * inner;
   if (w.eager_attention && w.recompute != Recompute::kSelective) {
     // Scores, their softmax and its dropout for every pair of tokens.
     const double each = spec.attention_dropout > 0 ? 5 : 2;
@@ -309,6 +345,7 @@ DevicePlan ShardedTrainingDevice(const PlanRequest& request, int64_t stage) {
       stage * request.workload.parallel.tensor * request.workload.parallel.context * request.workload.parallel.data;
   AddStates(request, stage, device);
   AddActivations(request, stage, device);
+  AddVision(request, stage, device);
   AddUnpacked(request, device);
   AddLoadCopy(request, device);
   device.lines.push_back(WorkspaceLine(request));
@@ -343,6 +380,7 @@ DevicePlan InferenceDevice(const PlanRequest& request) {
                         "widest point of one layer without gradients", false, "batch, sequence"),
                0.3));
     AddLogits(request, LogitBytes(request, w.parallel.pipeline - 1), device);
+    AddVision(request, 0, device);
   }
   AddUnpacked(request, device);
   device.lines.push_back(WorkspaceLine(request));
