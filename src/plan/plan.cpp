@@ -11,6 +11,7 @@
 #include "plan/serving.h"
 #include "plan/sharded_step.h"
 #include "plan/simulated_step.h"
+#include "plan/strategies.h"
 
 namespace memstrata::plan {
 namespace {
@@ -72,6 +73,9 @@ Status CheckUses(const PlanRequest& request) {
         "Images of this model have no fixed size: give --image-tokens, the patches of one image, or --images 0.");
   if (w.task != Task::kServe && (w.draft_tokens > 0 || request.draft))
     return fail("A draft model is for serving: give --task serve.");
+  if (w.devices > 0 && w.devices < w.parallel.DeviceCount())
+    return fail(
+        fmt::format("The parallel degrees use {} devices, and there are {}.", w.parallel.DeviceCount(), w.devices));
   if (request.draft && w.draft_tokens == 0)
     return fail("Say how many tokens the draft model proposes in one step: --draft-tokens 4.");
   return {};
@@ -133,6 +137,14 @@ std::vector<DevicePlan> MakeDevices(const PlanRequest& request) {
   return devices;
 }
 
+// The card, and how many of them the process uses where that is fewer than there are.
+std::string CardText(const PlanRequest& request) {
+  const int64_t used = request.workload.parallel.DeviceCount();
+  if (request.workload.devices <= used) return request.card->name;
+  return fmt::format("{} (the process as it is uses {} of these {})", request.card->name, used,
+                     request.workload.devices);
+}
+
 void Judge(const PlanRequest& request, Plan& plan) {
   if (!request.card) return;
   Target target;
@@ -143,7 +155,7 @@ void Judge(const PlanRequest& request, Plan& plan) {
   target.unsupported = UnsupportedFormats(*request.card, plan.workload);
   const bool has_memory = worst.simulation_fits.value_or(target.margin_bytes >= 0);
   plan.fits = has_memory && target.unsupported.empty();
-  const std::string card = request.card->name;
+  const std::string card = CardText(request);
   if (!target.unsupported.empty()) {
     plan.verdict = fmt::format("{} {} memory, but does not compute in {}.", card, has_memory ? "has enough" : "lacks",
                                target.unsupported.front());
@@ -238,6 +250,7 @@ Result<Plan> MakePlan(const PlanRequest& request) {
   if (request.workload.task == Task::kServe) {
     if (const std::optional<CachePool> pool = PoolOf(request, plan.devices.front())) plan.kv_tokens = pool->tokens;
   }
+  plan.strategies = FindStrategies(request);
   if (request.searches_largest && request.card) plan.largest = FindLargest(request);
   Explain(request, plan);
   if (plan.fits == false) plan.changes = SuggestChanges(request);

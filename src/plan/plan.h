@@ -79,6 +79,16 @@ struct Largest {
   std::optional<int64_t> concurrency;
 };
 
+/// A way to spread the process over the devices that are there.
+struct Strategy {
+  std::string name;
+  std::string parallel;  // as --parallel takes it
+  std::string cost;
+  std::optional<uint64_t> device_bytes;  // of its fullest device
+  std::optional<bool> fits;
+  std::string problem;  // why it cannot be
+};
+
 struct Plan {
   ModelDescription model;
   Workload workload;
@@ -92,6 +102,7 @@ struct Plan {
   Largest largest;
   std::optional<int64_t> kv_tokens;  // serving: tokens that the cache of the target holds
   std::vector<std::string> left_out;
+  std::vector<Strategy> strategies;
   std::vector<std::string> changes;  // what to change first
   std::vector<Diagnostic> diagnostics;
 

@@ -172,8 +172,10 @@ StateSizes SizesOfStates(const ModelDescription& model, const RankParameters& ra
   if (workload.task != Task::kTrain) return sizes;
   if (workload.TrainsAdapters()) {
     const auto adapters = static_cast<double>(rank.adapters);
-    sizes.gradient_bytes = static_cast<uint64_t>(4 * adapters);
-    sizes.optimizer_bytes = static_cast<uint64_t>(8 * adapters);
+    sizes.gradient_each = 4;
+    sizes.optimizer_each = 8;
+    sizes.gradient_bytes = static_cast<uint64_t>(sizes.gradient_each * adapters);
+    sizes.optimizer_bytes = static_cast<uint64_t>(sizes.optimizer_each * adapters);
     sizes.weight_bytes += static_cast<uint64_t>(4 * adapters);
     return sizes;
   }

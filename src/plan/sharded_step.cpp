@@ -40,17 +40,18 @@ void AddStates(const PlanRequest& request, int64_t stage, DevicePlan& device) {
   const RankParameters rank = ParametersOfRank(request.model, w, stage);
   const StateSizes sizes = SizesOfStates(request.model, rank, w);
   const std::string shard = fmt::format("{} parameters on this rank, {}", rank.Total(), Name(w.parallel.sharding));
+  const std::string trained = w.TrainsAdapters() ? fmt::format("{} parameters of adapters", rank.adapters) : shard;
   const char* source = "bytes for each parameter by setup, docs/explanation/planning.md";
   device.lines.push_back(Computed("weights", static_cast<double>(sizes.weight_bytes),
-                                  fmt::format("{} B x {}", sizes.weight_each, shard), source, true,
+                                  fmt::format("{:.6g} B x {}", sizes.weight_each, shard), source, true,
                                   "precision, weights, parallel"));
   device.states.parameters = sizes.weight_bytes;
   if (w.task != Task::kTrain) return;
   device.lines.push_back(Computed("gradients", static_cast<double>(sizes.gradient_bytes),
-                                  fmt::format("{} B x {}", sizes.gradient_each, shard), source, true,
+                                  fmt::format("{} B x {}", sizes.gradient_each, trained), source, true,
                                   "parallel, lora-rank"));
   device.lines.push_back(Computed("optimizer", static_cast<double>(sizes.optimizer_bytes),
-                                  fmt::format("{} B x {}", sizes.optimizer_each, shard), source, true,
+                                  fmt::format("{} B x {}", sizes.optimizer_each, trained), source, true,
                                   "optimizer, parallel"));
   if (sizes.gathered_bytes > 0) {
     device.lines.push_back(

@@ -220,6 +220,7 @@ int64_t* NumberOf(Workload& w, std::string_view name) {
   if (name == "kv-bits") return &w.kv_bits;
   if (name == "logits-to-keep") return &w.logits_to_keep;
   if (name == "lora-rank") return &w.lora_rank;
+  if (name == "devices") return &w.devices;
   if (name == "draft-tokens") return &w.draft_tokens;
   return nullptr;
 }
@@ -235,7 +236,7 @@ bool* FlagOf(Workload& w, std::string_view name) {
 
 bool MayBeZero(std::string_view name) {
   return name == "target-sequence" || name == "new-tokens" || name == "logits-to-keep" || name == "lora-rank" ||
-         name == "draft-tokens" || name == "images" || name == "image-tokens";
+         name == "draft-tokens" || name == "images" || name == "devices" || name == "image-tokens";
 }
 
 Status SetChoice(Workload& w, std::string_view name, std::string_view value) {
@@ -344,6 +345,7 @@ std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload&
           {"lora-targets", targets.empty() ? "all-linear" : targets},
           {"lora-dropout", fmt::format("{}", w.lora_dropout)},
           {"memory-fraction", fmt::format("{}", w.memory_fraction)},
+          {"devices", number(w.devices)},
           {"offload", std::string(Name(w.offload))},
           {"draft-tokens", number(w.draft_tokens)},
           {"parallel",

@@ -117,6 +117,7 @@ struct Workload {
   std::vector<std::string> lora_targets;
   double memory_fraction = 0.9;  // of the device that a serving engine takes
   Offload offload = Offload::kNone;
+  int64_t devices = 0;       // that are there, 0: as many as the degrees use
   int64_t draft_tokens = 0;  // speculative decoding: proposed in one step
   Parallel parallel;
   std::vector<Asset> assets;
@@ -183,6 +184,7 @@ inline constexpr InputHelp kWorkloadInputs[] = {
     {"--lora-targets", "NAME", "Layers that get adapters: all-linear, or names with commas (default all-linear)"},
     {"--lora-dropout", "X", "Dropout before the adapters (default 0)"},
     {"--memory-fraction", "X", "Share of the device that a serving engine takes (default 0.9)"},
+    {"--devices", "N", "Devices that are there, 0: as many as the parallel degrees use (default 0)"},
     {"--offload", "NAME",
      "What stays in host memory: none, optimizer, all (with zero=3 also the weights) (default none)"},
     {"--draft-tokens", "N", "Serving: tokens that a draft model proposes in one step (default 0)"},
