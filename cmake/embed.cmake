@@ -10,6 +10,17 @@ function(memstrata_embed TARGET NAME FILE)
   target_sources(${TARGET} PRIVATE ${OUTPUT})
 endfunction()
 
+# memstrata_embed_files(TARGET NAME FILES...)
+#
+# Puts texts into the target as `memstrata::data::kNAME`, a span of pairs: file name without its folder, text.
+function(memstrata_embed_files TARGET NAME)
+  set(OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/embedded_${NAME}.cpp)
+  add_custom_command(OUTPUT ${OUTPUT}
+    COMMAND ${CMAKE_COMMAND} "-DINPUTS=${ARGN}" -DOUTPUT=${OUTPUT} -DNAME=${NAME} -P ${CMAKE_SOURCE_DIR}/cmake/embed_texts.cmake
+    DEPENDS ${ARGN} ${CMAKE_SOURCE_DIR}/cmake/embed_texts.cmake VERBATIM)
+  target_sources(${TARGET} PRIVATE ${OUTPUT})
+endfunction()
+
 # memstrata_embed_binary(TARGET NAME BUILT): the same for the bytes of a library that this project builds.
 function(memstrata_embed_binary TARGET NAME BUILT)
   set(OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/embedded_${NAME}.cpp)

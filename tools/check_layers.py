@@ -23,11 +23,12 @@ ALLOWED = {
     "oom": {"base", "oom"},
     "plan": {"base", "io", "sim", "plan"},
     "dryrun": {"base", "io", "plan", "dryrun"},
+    "measure": {"base", "dryrun", "measure"},
     "analysis": {"base", "model", "index", "sim", "oom", "plan", "analysis"},
     "query": {"base", "model", "index", "sim", "oom", "plan", "analysis", "query"},
-    "accept": {"base", "model", "index", "plan", "analysis", "query", "accept"},
+    "accept": {"base", "model", "index", "plan", "measure", "analysis", "query", "accept"},
     "page": {"base", "page"},
-    "report": {"base", "model", "index", "oom", "plan", "dryrun", "analysis", "query", "accept", "page", "report"},
+    "report": {"base", "model", "index", "oom", "plan", "dryrun", "measure", "analysis", "query", "accept", "page", "report"},
     "serve": {"base", "model", "index", "analysis", "query", "page", "serve"},
     "cli": None,  # may include everything
 }

@@ -21,6 +21,7 @@ class Rank:
     index: int = 0
     count: int = 1
     source: str = "alone"
+    suffix: str = ""  # of a second process that calls itself the same rank
 
     @property
     def is_alone(self) -> bool:
@@ -29,7 +30,7 @@ class Rank:
     @property
     def label(self) -> str:
         """Part of a file name: "rank0"."""
-        return f"rank{self.index}"
+        return f"rank{self.index}{self.suffix}"
 
 
 def find_rank(environment: Mapping[str, str]) -> Rank:

@@ -34,12 +34,18 @@ def is_out_of_memory(problem: BaseException) -> bool:
 class Recorder:
     """From start() to stop(). All public calls are safe from any thread and raise nothing after start()."""
 
-    def __init__(self, options: Options, take: int, end: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        options: Options,
+        take: int,
+        end: Callable[[], None],
+        make_session: Callable[[Optional[Path], Rank, int], Session] = Session,
+    ) -> None:
         """`end` is called when the process ends before stop() was: it must end the capture."""
         self.options = options
         self.end = end
         self.rank: Rank = find_rank(os.environ)
-        self.session = Session(options.path, self.rank, take)
+        self.session = make_session(options.path, self.rank, take)
         self.marks = Marks(self.session.marks)
         self.files: list[Path] = []
         self.memory_stats: dict[str, dict[str, Any]] = {}

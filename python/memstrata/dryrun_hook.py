@@ -284,8 +284,9 @@ def stand_for_other_ranks() -> None:
 def run_next_sitecustomize() -> None:
     """Our file hides the environment's own `sitecustomize`, so that is run here."""
     here = os.path.dirname(os.path.abspath(__file__))
-    others = [path for path in sys.path if os.path.abspath(path) != here]
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
+    folders = [os.path.abspath(path) for path in sys.path]
+    later = sys.path[folders.index(here) + 1 :] if here in folders else sys.path  # an earlier one has called this one
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", later)
     if spec is not None and spec.loader is not None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 

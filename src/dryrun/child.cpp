@@ -19,32 +19,32 @@ namespace memstrata::dryrun {
 namespace {
 
 constexpr int32_t kSignalBase = 128;
-constexpr uint64_t kBytesPerMaxrss = 1024;  // Linux counts ru_maxrss in KiB
 
 int64_t NowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-// What a child is told to do with its standard output.
+// What a child is told to do with its standard output and error.
 class FileActions {
  public:
   FileActions() { posix_spawn_file_actions_init(&actions_); }
   ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
   FileActions(const FileActions&) = delete;
   FileActions& operator=(const FileActions&) = delete;
-  void Duplicate(int from, int to) { posix_spawn_file_actions_adddup2(&actions_, from, to); }
+  void Duplicate(int from, int to) {
+    if (from >= 0) posix_spawn_file_actions_adddup2(&actions_, from, to);
+  }
   const posix_spawn_file_actions_t* get() const { return &actions_; }
 
  private:
   posix_spawn_file_actions_t actions_;
 };
 
-// The child gets the same addresses in every run. Frameworks keep tensors in tables by address, so that random ones
-// would free them in another order each time (autocast's copies of weights at the end of its block).
+// While it lives, children that are started get fixed addresses, where `wanted`.
 class FixedAddresses {
  public:
-  FixedAddresses() : before_(personality(kAsk)) {
+  explicit FixedAddresses(bool wanted) : before_(wanted ? personality(kAsk) : -1) {
     if (before_ >= 0) personality(static_cast<unsigned long>(before_) | ADDR_NO_RANDOMIZE);
   }
   ~FixedAddresses() {
@@ -56,6 +56,23 @@ class FixedAddresses {
  private:
   static constexpr unsigned long kAsk = 0xffffffff;
   int before_;
+};
+
+class Attributes {
+ public:
+  explicit Attributes(const sigset_t* signal_mask) {
+    posix_spawnattr_init(&attributes_);
+    if (signal_mask == nullptr) return;
+    posix_spawnattr_setsigmask(&attributes_, signal_mask);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
+  }
+  ~Attributes() { posix_spawnattr_destroy(&attributes_); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+  const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_;
 };
 
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
@@ -83,7 +100,7 @@ Result<ChildResult> WaitFor(pid_t process, int64_t begin_ns) {
     if (errno != EINTR) return Fail(ErrorCode::kIo, fmt::format("Waiting failed: {}.", std::strerror(errno)));
   }
   ChildResult result;
-  result.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : kSignalBase + WTERMSIG(status);
+  result.exit_status = ExitStatusOf(status);
   result.host_peak_bytes = static_cast<uint64_t>(usage.ru_maxrss) * kBytesPerMaxrss;
   result.wall_ns = NowNs() - begin_ns;
   return result;
@@ -101,35 +118,46 @@ Environment OwnEnvironment() {
   return environment;
 }
 
-Result<ChildResult> RunChild(const std::vector<std::string>& command, const Environment& environment,
-                             ChildOutput output) {
+int32_t ExitStatusOf(int wait_status) {
+  return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : kSignalBase + WTERMSIG(wait_status);
+}
+
+Result<pid_t> StartChild(const std::vector<std::string>& command, const Environment& environment,
+                         const StartOptions& options) {
   std::vector<std::string> arguments = command;
   std::vector<std::string> variables;
   for (const auto& [name, value] : environment) variables.push_back(fmt::format("{}={}", name, value));
+  FileActions actions;
+  actions.Duplicate(options.stdout_descriptor, STDOUT_FILENO);
+  actions.Duplicate(options.stderr_descriptor, STDERR_FILENO);
+  const Attributes attributes(options.signal_mask);
+  const FixedAddresses fixed(options.has_fixed_addresses);  // inherited by the child
+  pid_t process = 0;
+  const int problem = posix_spawnp(&process, command.front().c_str(), actions.get(), attributes.get(),
+                                   Pointers(arguments).data(), Pointers(variables).data());
+  if (problem == 0) return process;
+  return Fail(ErrorCode::kNotFound,
+              fmt::format("\"{}\" cannot be started: {}.", command.front(), std::strerror(problem)));
+}
+
+Result<ChildResult> RunChild(const std::vector<std::string>& command, const Environment& environment,
+                             ChildOutput output) {
   int ends[2] = {-1, -1};
   if (output == ChildOutput::kCapture && pipe2(ends, O_CLOEXEC) != 0)
     return Fail(ErrorCode::kIo, fmt::format("No pipe: {}.", std::strerror(errno)));
-  FileActions actions;
-  if (output == ChildOutput::kToStderr) actions.Duplicate(STDERR_FILENO, STDOUT_FILENO);
-  if (output == ChildOutput::kCapture) actions.Duplicate(ends[1], STDOUT_FILENO);
-  pid_t process = 0;
+  StartOptions options;
+  options.has_fixed_addresses = true;
+  options.stdout_descriptor = output == ChildOutput::kToStderr ? STDERR_FILENO : ends[1];
   const int64_t begin_ns = NowNs();
-  const int problem = [&] {
-    const FixedAddresses fixed;  // inherited by the child
-    return posix_spawnp(&process, command.front().c_str(), actions.get(), nullptr, Pointers(arguments).data(),
-                        Pointers(variables).data());
-  }();
+  const Result<pid_t> process = StartChild(command, environment, options);
   if (ends[1] >= 0) close(ends[1]);
   std::string captured;
   if (ends[0] >= 0) {
-    if (problem == 0) captured = ReadAll(ends[0]);
+    if (process) captured = ReadAll(ends[0]);
     close(ends[0]);
   }
-  if (problem != 0) {
-    return Fail(ErrorCode::kNotFound,
-                fmt::format("\"{}\" cannot be started: {}.", command.front(), std::strerror(problem)));
-  }
-  Result<ChildResult> result = WaitFor(process, begin_ns);
+  if (!process) return tl::unexpected(process.error());
+  Result<ChildResult> result = WaitFor(*process, begin_ns);
   if (result) result->output = std::move(captured);
   return result;
 }

@@ -1,6 +1,9 @@
 #pragma once
 // Starts a program and waits for it. Arguments go to it as they are: no shell reads them.
 
+#include <sys/types.h>
+
+#include <csignal>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -24,7 +27,25 @@ struct ChildResult {
 };
 inline constexpr size_t kMaxCapturedBytes = size_t{1} << 20;
 
-/// error: kNotFound when the program cannot be started, kIo.
+struct StartOptions {
+  int stdout_descriptor = -1;  // becomes its standard output; -1: inherited
+  int stderr_descriptor = -1;
+  // The same addresses in every run. Frameworks keep tensors in tables by address, so that random ones would free them
+  // in another order each time (autocast's copies of weights at the end of its block).
+  bool has_fixed_addresses = false;
+  const sigset_t* signal_mask = nullptr;  // of its main thread; nullptr: inherited
+};
+
+/// Starts a program and does not wait for it. error: kNotFound when it cannot be started.
+Result<pid_t> StartChild(const std::vector<std::string>& command, const Environment& environment,
+                         const StartOptions& options);
+
+/// As a shell counts: the exit status, or 128 + signal when a signal ended it. `wait_status` is what wait() gave.
+int32_t ExitStatusOf(int wait_status);
+
+inline constexpr uint64_t kBytesPerMaxrss = 1024;  // Linux counts ru_maxrss in KiB
+
+/// Starts a program at fixed addresses and waits for it. error: kNotFound when it cannot be started, kIo.
 Result<ChildResult> RunChild(const std::vector<std::string>& command, const Environment& environment,
                              ChildOutput output);
 

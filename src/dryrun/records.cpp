@@ -4,41 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <memory>
 
+#include "base/tab_lines.h"
+
 namespace memstrata::dryrun {
 namespace {
 
 namespace fs = std::filesystem;
 using Fields = std::vector<std::string>;
-
-// Fields are separated by tabs; the writer escapes tabs, newlines and backslashes.
-Fields SplitLine(std::string_view line) {
-  Fields fields(1);
-  for (size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '\t') {
-      fields.emplace_back();
-    } else if (line[i] == '\\' && i + 1 < line.size()) {
-      const char escaped = line[++i];
-      fields.back() += escaped == 't' ? '\t' : escaped == 'n' ? '\n' : escaped;
-    } else {
-      fields.back() += line[i];
-    }
-  }
-  return fields;
-}
-
-std::optional<uint64_t> Number(const std::string& text) {
-  uint64_t value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::string Demangle(const std::string& name) {
   int status = 0;
@@ -112,8 +90,8 @@ constexpr LineKind kLineKinds[] = {
     {"steps", 1, 0, [](const Line& line, ProcessRecord& record) { record.step_count = line.numbers[0]; }},
     {"read", 1, 4,
      [](const Line& line, ProcessRecord& record) {
-       record.reads.push_back({line.fields[2], static_cast<uint32_t>(Number(line.fields[3]).value_or(0)),
-                               line.fields[4], Number(line.fields[5]).value_or(0), line.numbers[0]});
+       record.reads.push_back({line.fields[2], static_cast<uint32_t>(ParseUnsigned(line.fields[3]).value_or(0)),
+                               line.fields[4], ParseUnsigned(line.fields[5]).value_or(0), line.numbers[0]});
      }},
     {"torch", 0, 1, [](const Line& line, ProcessRecord& record) { record.torch_version = line.fields[1]; }},
     {"cuda", 0, 1, [](const Line& line, ProcessRecord& record) { record.cuda_version = line.fields[1]; }},
@@ -134,7 +112,7 @@ Status AddLine(const Fields& fields, ProcessRecord& record) {
   if (kind == std::end(kLineKinds) || fields.size() != 1 + kind->number_count + kind->text_count) return corrupt();
   Line line = {fields, {}};
   for (size_t i = 1; i <= kind->number_count; ++i) {
-    const std::optional<uint64_t> number = Number(fields[i]);
+    const std::optional<uint64_t> number = ParseUnsigned(fields[i]);
     if (!number) return corrupt();
     line.numbers.push_back(*number);
   }
@@ -153,7 +131,7 @@ Result<std::string> ReadText(const fs::path& path) {
 std::optional<uint64_t> ProcessIdOf(const fs::path& path) {
   const std::string stem = path.stem().string();
   const size_t dash = stem.find('-');
-  return dash == std::string::npos ? std::nullopt : Number(stem.substr(dash + 1));
+  return dash == std::string::npos ? std::nullopt : ParseUnsigned(stem.substr(dash + 1));
 }
 
 void SortByCount(std::vector<Count>& counts) {
@@ -173,7 +151,7 @@ Status AddRecordLines(const std::string& text, ProcessRecord& record) {
   std::string_view rest = text;
   while (!rest.empty()) {
     const size_t end = std::min(rest.find('\n'), rest.size());
-    if (end > 0) MEMSTRATA_TRY(AddLine(SplitLine(rest.substr(0, end)), record));
+    if (end > 0) MEMSTRATA_TRY(AddLine(SplitTabLine(rest.substr(0, end)), record));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return {};

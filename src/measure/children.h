@@ -1,0 +1,47 @@
+#pragma once
+// The programs of a run: started together, waited for, sent the signals that this process gets, ended at a timeout.
+//
+// While it lives, this process adopts what its descendants leave behind (PR_SET_CHILD_SUBREAPER), so that a daemon of
+// the run stays in its tree; signals are blocked in this thread and its later threads, and taken here.
+
+#include <csignal>
+
+#include "dryrun/child.h"
+#include "measure/session.h"
+
+namespace memstrata::measure {
+
+class Children {
+ public:
+  Children();
+  ~Children();
+  Children(const Children&) = delete;
+  Children& operator=(const Children&) = delete;
+
+  /// Starts one more. error: kNotFound
+  Status Start(const std::vector<std::string>& command, const dryrun::Environment& environment, int stdout_descriptor,
+               int stderr_descriptor);
+  /// Until all that were started have ended. At the timeout SIGTERM goes to the tree, `grace_ns` later SIGKILL.
+  void WaitForAll(std::optional<int64_t> timeout_ns, int64_t grace_ns);
+  /// In the order in which they were started.
+  const std::vector<CommandRun>& runs() const { return runs_; }
+  /// Kills what still runs of the tree.
+  void KillTree(int signal);
+
+ private:
+  struct Process {
+    pid_t id = 0;
+    int64_t begin_ns = 0;
+    bool ended = false;
+  };
+  bool AllEnded() const;
+  void Reap();
+  void Forward(const siginfo_t& information);
+
+  std::vector<Process> processes_;
+  std::vector<CommandRun> runs_;
+  sigset_t taken_;
+  sigset_t before_;
+};
+
+}  // namespace memstrata::measure

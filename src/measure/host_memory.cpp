@@ -1,0 +1,88 @@
+#include "measure/host_memory.h"
+
+#include <filesystem>
+
+#include "base/tab_lines.h"
+#include "measure/process_tree.h"
+
+namespace memstrata::measure {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kBytesPerKilobyte = 1024;
+// Version 1 writes "no limit" as the largest multiple of a page: anything from 2^60 on is none.
+constexpr uint64_t kNoLimitBytes = uint64_t{1} << 60;
+
+std::optional<uint64_t> FieldBytes(const std::string& text, const std::string& name) {
+  size_t at = text.find("\n" + name);
+  if (text.starts_with(name)) {
+    at = 0;
+  } else if (at == std::string::npos) {
+    return std::nullopt;
+  }
+  const size_t digits = text.find_first_of("0123456789", at);
+  if (digits == std::string::npos) return std::nullopt;
+  const std::optional<uint64_t> kilobytes =
+      ParseUnsigned(std::string_view(text).substr(digits, text.find(' ', digits) - digits));
+  if (!kilobytes) return std::nullopt;
+  return *kilobytes * kBytesPerKilobyte;
+}
+
+std::optional<uint64_t> ReadBytes(const std::string& path) {
+  const std::string text = path.empty() ? std::string() : ReadKernelFile(path);
+  return ParseUnsigned(std::string_view(text).substr(0, text.find('\n')));
+}
+
+// The path behind "0::" (version 2) or behind a list of controllers with "memory" (version 1).
+std::optional<std::string> PathOf(const std::string& own, bool is_version_2) {
+  size_t begin = 0;
+  while (begin < own.size()) {
+    const size_t end = std::min(own.find('\n', begin), own.size());
+    const std::string line = own.substr(begin, end - begin);
+    begin = end + 1;
+    const size_t first = line.find(':');
+    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    if (is_version_2 ? controllers == ",," : controllers.find(",memory,") != std::string::npos)
+      return line.substr(second + 1);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+MachineMemory ParseMeminfo(const std::string& text) {
+  return {FieldBytes(text, "MemTotal:"), FieldBytes(text, "MemAvailable:"), FieldBytes(text, "SwapTotal:"),
+          FieldBytes(text, "SwapFree:")};
+}
+
+MachineMemory ReadMachineMemory() { return ParseMeminfo(ReadKernelFile("/proc/meminfo")); }
+
+MemoryGroup::MemoryGroup() : MemoryGroup("/sys/fs/cgroup", ReadKernelFile("/proc/self/cgroup")) {}
+
+MemoryGroup::MemoryGroup(const std::string& system_root, const std::string& own) {
+  // In a container the path is the host's, and what lies at the mount point is the container's own group.
+  const auto find = [&](int version, const std::string& root, const std::string& used, const std::string& limit) {
+    const std::optional<std::string> path = PathOf(own, version == 2);
+    std::error_code ignored;
+    for (const std::string& folder : {path ? root + *path : root, root}) {
+      if (version_ != 0 || !path || !fs::is_regular_file(folder + "/" + used, ignored)) continue;
+      version_ = version;
+      used_path_ = folder + "/" + used;
+      limit_path_ = folder + "/" + limit;
+    }
+  };
+  find(2, system_root, "memory.current", "memory.max");
+  find(1, system_root + "/memory", "memory.usage_in_bytes", "memory.limit_in_bytes");
+}
+
+std::optional<uint64_t> MemoryGroup::UsedBytes() const { return ReadBytes(used_path_); }
+
+std::optional<uint64_t> MemoryGroup::LimitBytes() const {
+  const std::optional<uint64_t> limit = ReadBytes(limit_path_);
+  return limit && *limit < kNoLimitBytes ? limit : std::nullopt;
+}
+
+}  // namespace memstrata::measure

@@ -1,0 +1,161 @@
+#include "measure/peaks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/units.h"
+
+namespace memstrata::measure {
+namespace {
+
+std::string RateWords(const MeasuredSession& session) {
+  return fmt::format("{:g} samples a second", session.sample_rate_hz);
+}
+
+MeasuredPeak HostPeak(const MeasuredSession& session) {
+  MeasuredPeak peak;
+  for (const HostSample& sample : session.host_samples) {
+    if (sample.resident_bytes > peak.bytes) peak = {sample.resident_bytes, sample.time_ns, true, {}};
+  }
+  // What the kernel counted of one process also holds what lay between two samples.
+  uint64_t highest_bytes = 0;
+  for (const HostSample& sample : session.host_samples)
+    highest_bytes = std::max(highest_bytes, sample.highest_resident_bytes);
+  for (const CommandRun& run : session.commands) highest_bytes = std::max(highest_bytes, run.highest_resident_bytes);
+  if (highest_bytes > peak.bytes) peak = {highest_bytes, std::nullopt, true, {}};
+  const bool is_counted =
+      session.tree.size() <= 1 && !session.commands.empty() &&
+      std::all_of(session.commands.begin(), session.commands.end(), [](const CommandRun& run) { return run.ended; });
+  peak.is_lower_bound = !is_counted;
+  peak.basis = is_counted ? "The kernel's own highest mark of the one process of the run."
+                          : fmt::format(
+                                "Resident memory of {} processes at {}: what they share counts for each of them, and "
+                                "what lies between two samples is not in it.",
+                                session.tree.size(), RateWords(session));
+  return peak;
+}
+
+// What a set of processes uses of a device at one sample; nothing where one of them hides it or nobody is named.
+std::optional<uint64_t> OwnBytes(const DeviceSample& sample, const std::set<int32_t>& tree) {
+  if (!sample.processes) return std::nullopt;
+  uint64_t bytes = 0;
+  for (const ProcessUse& use : *sample.processes) {
+    if (!tree.contains(use.process_id)) continue;
+    if (!use.used_bytes) return std::nullopt;
+    bytes += *use.used_bytes;
+  }
+  return bytes;
+}
+
+struct Pools {
+  uint64_t reserved_bytes = 0;  // Σ of their peaks
+  bool any = false;
+  bool complete = true;
+};
+
+Pools PoolsOn(const MeasuredSession& session, uint32_t device, const std::vector<AllocatorPeak>& allocators) {
+  Pools pools;
+  for (const AllocatorPeak& allocator : allocators) {
+    if (allocator.device_index != device) continue;
+    pools.any = true;
+    pools.reserved_bytes += allocator.reserved.bytes;
+    pools.complete = pools.complete && !allocator.reserved.is_lower_bound;
+  }
+  return pools;
+}
+
+void Judge(const MeasuredSession& session, const Pools& pools, DevicePeak& peak) {
+  const uint64_t risen_bytes = peak.used.bytes - std::min(peak.used.bytes, peak.begin_bytes.value_or(0));
+  peak.used.is_lower_bound = true;
+  if (!session.ended) {
+    peak.used.basis = "The recording was cut off: later samples are missing.";
+  } else if (!pools.any) {
+    peak.used.basis = fmt::format("At {}; no framework said what it held between them.", RateWords(session));
+  } else if (!pools.complete) {
+    peak.used.basis = fmt::format("At {}; a process ended without saying its own peak.", RateWords(session));
+  } else if (pools.reserved_bytes > risen_bytes) {
+    peak.used.basis = fmt::format("At {}; the frameworks' pools reached {} in all, more than the samples saw.",
+                                  RateWords(session), FormatBytes(pools.reserved_bytes));
+  } else {
+    peak.used.is_lower_bound = false;
+    peak.used.basis = fmt::format(
+        "At {}; the frameworks' pools at their highest are in it, memory beside them is seen "
+        "at the samples only.",
+        RateWords(session));
+  }
+}
+
+DevicePeak PeakOf(const MeasuredSession& session, uint32_t device, const std::vector<AllocatorPeak>& allocators) {
+  const std::set<int32_t> tree(session.tree.begin(), session.tree.end());
+  std::set<int32_t> others;
+  DevicePeak peak;
+  peak.device = device;
+  bool names_users = false;
+  for (const DeviceSample& sample : session.device_samples) {
+    if (sample.device != device) continue;
+    if (!peak.begin_bytes) peak.begin_bytes = sample.used_bytes;
+    if (sample.used_bytes > peak.used.bytes) peak.used = {sample.used_bytes, sample.time_ns, true, {}};
+    const std::optional<uint64_t> own_bytes = OwnBytes(sample, tree);
+    if (own_bytes && (!peak.own || *own_bytes > peak.own->bytes))
+      peak.own = MeasuredPeak{*own_bytes, sample.time_ns, true, "At " + RateWords(session) + "."};
+    if (!sample.processes) continue;
+    names_users = true;
+    for (const ProcessUse& use : *sample.processes) {
+      if (!tree.contains(use.process_id)) others.insert(use.process_id);
+    }
+  }
+  peak.other_users.assign(others.begin(), others.end());
+  if (names_users) peak.used_by_others = !others.empty();
+  Judge(session, PoolsOn(session, device, allocators), peak);
+  return peak;
+}
+
+AllocatorPeak PeakOf(const MeasuredSession& session, const FrameworkProcess& process, uint32_t device) {
+  AllocatorPeak peak;
+  peak.process = process.label;
+  peak.device = device;
+  for (const FrameworkDevice& known : process.devices) {
+    if (known.device == device) peak.device_index = DeviceIndexOf(session, known);
+  }
+  const bool is_lower_bound = !process.complete;
+  const char* basis = process.complete ? "The allocator's own counter, at the end of the process."
+                                       : "The allocator's own counter, when it was last asked: the process was killed.";
+  for (const AllocatorSample& sample : process.samples) {
+    if (sample.device != device) continue;
+    peak.allocated = {sample.peak_allocated_bytes, std::nullopt, is_lower_bound, basis};
+    peak.reserved = {sample.peak_reserved_bytes, std::nullopt, is_lower_bound, basis};
+    peak.retry_count = sample.retry_count;
+    peak.oom_count = sample.oom_count;
+  }
+  return peak;
+}
+
+}  // namespace
+
+std::optional<uint32_t> DeviceIndexOf(const MeasuredSession& session, const FrameworkDevice& device) {
+  for (uint32_t i = 0; i < session.devices.size(); ++i) {
+    if (!device.uuid.empty() && session.devices[i].uuid == device.uuid) return i;
+  }
+  // A framework that names no UUID: only where there is one device, so that no other can be meant.
+  if (device.uuid.empty() && session.devices.size() == 1) return 0;
+  return std::nullopt;
+}
+
+RunPeaks FindPeaks(const MeasuredSession& session) {
+  RunPeaks peaks;
+  for (const FrameworkProcess& process : session.processes) {
+    std::set<uint32_t> devices;
+    for (const AllocatorSample& sample : process.samples) devices.insert(sample.device);
+    for (const uint32_t device : devices) peaks.allocators.push_back(PeakOf(session, process, device));
+  }
+  std::set<uint32_t> sampled;
+  for (const DeviceSample& sample : session.device_samples) sampled.insert(sample.device);
+  for (const uint32_t device : sampled) peaks.devices.push_back(PeakOf(session, device, peaks.allocators));
+  peaks.host = HostPeak(session);
+  for (const CommandRun& run : session.commands) peaks.wall_ns = std::max(peaks.wall_ns, run.wall_ns);
+  return peaks;
+}
+
+}  // namespace memstrata::measure

@@ -1,0 +1,34 @@
+#pragma once
+// Processes and their memory, from /proc.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace memstrata::measure {
+
+/// unit: bytes. Of one process, as /proc/PID/status counts.
+struct ProcessMemory {
+  uint64_t resident_bytes = 0;
+  uint64_t highest_resident_bytes = 0;  // since it started
+  uint64_t swapped_bytes = 0;
+  uint64_t locked_bytes = 0;
+  uint64_t pinned_bytes = 0;
+};
+
+/// The fields of a /proc/PID/status; nothing for one without memory (a kernel thread, a zombie).
+std::optional<ProcessMemory> ParseProcessStatus(std::string_view text);
+std::optional<ProcessMemory> ReadProcessMemory(int32_t process_id);
+
+/// The processes below `root`, without it, each after its parent. cost: one small file per process of the machine
+std::vector<int32_t> Descendants(int32_t root);
+
+/// Whether a process of that number exists in this process's view of them.
+bool ProcessExists(int32_t process_id);
+
+/// A small file of the kernel as it is now; empty where it cannot be read.
+std::string ReadKernelFile(const std::string& path);
+
+}  // namespace memstrata::measure

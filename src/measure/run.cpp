@@ -1,0 +1,110 @@
+#include "measure/run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "measure/children.h"
+#include "measure/hook_folder.h"
+#include "measure/process_tree.h"
+#include "measure/sampler.h"
+#include "measure/session_json.h"
+
+namespace memstrata::measure {
+namespace {
+
+namespace fs = std::filesystem;
+
+Status Check(const RunRequest& request) {
+  if (request.commands.empty()) return Fail(ErrorCode::kInvalidArgument, "There is no command to run.");
+  for (const std::vector<std::string>& command : request.commands) {
+    if (command.empty()) return Fail(ErrorCode::kInvalidArgument, "A command is empty.");
+  }
+  if (!std::isfinite(request.sample_rate_hz) || request.sample_rate_hz <= 0 || request.sample_rate_hz > kHighestRateHz)
+    return Fail(ErrorCode::kInvalidArgument, "The rate is above 0 and at most 1,000 samples a second.");
+  if (fs::path(request.folder).extension() != ".memstrata")
+    return Fail(ErrorCode::kInvalidArgument, "The folder of a run is named NAME.memstrata.");
+  return CheckReplaceable(request.folder);
+}
+
+Status MakeFolder(const std::string& folder) {
+  std::error_code problem;
+  fs::remove_all(folder, problem);
+  if (!problem) fs::create_directories(fs::path(folder) / "processes", problem);
+  if (!problem) fs::permissions(folder, fs::perms::owner_all, problem);
+  if (!problem) return {};
+  return tl::unexpected(Error{ErrorCode::kIo, fmt::format("It cannot be written: {}.", problem.message()), folder, {}});
+}
+
+void NoteMissingDevices(const FoundDevices& devices, RunLog& log) {
+  size_t count = 0;
+  std::string why;
+  for (const auto& vendor : devices.vendors) count += vendor->facts().size();
+  if (count > 0) return;
+  for (const auto& [vendor, sentence] : devices.problems) why += (why.empty() ? "" : " ") + sentence;
+  log.Missing({"device memory", why.empty() ? "The vendor's library names no device." : why,
+               "`memstrata doctor` says what is here; only the host was sampled."});
+}
+
+void NoteLeftProcesses(RunLog& log) {
+  if (Descendants(getpid()).empty()) return;
+  log.Missing({"the end of background processes", "Processes of the run still ran when its command ended.",
+               "Let the program wait for them."});
+}
+
+Status StartAll(const RunRequest& request, const HookFolder& hook, Children& children, RunLog& log) {
+  dryrun::Environment environment = dryrun::OwnEnvironment();
+  for (const auto& [name, value] : request.variables) environment[name] = value;
+  if (request.mode != CaptureMode::kOff) hook.SetVariables(request, environment);
+  for (const std::vector<std::string>& command : request.commands) {
+    log.Command(command);
+    if (Status status = children.Start(command, environment, request.stdout_descriptor, request.stderr_descriptor);
+        !status) {
+      children.KillTree(SIGKILL);
+      children.WaitForAll(std::nullopt, 0);
+      return status;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status CheckReplaceable(const std::string& folder) {
+  std::error_code ignored;
+  if (!fs::exists(folder, ignored) || fs::is_empty(folder, ignored)) return {};
+  for (const char* file : {"session.json", kRunLogName}) {
+    if (fs::is_regular_file(fs::path(folder) / file, ignored)) return {};
+  }
+  return Fail(ErrorCode::kInvalidArgument,
+              fmt::format("\"{}\" exists and is not a session; name another place with -o.", folder));
+}
+
+Result<MeasuredSession> MeasureRun(const RunRequest& request) {
+  MEMSTRATA_TRY(Check(request));
+  MEMSTRATA_TRY(MakeFolder(request.folder));
+  MEMSTRATA_ASSIGN_OR_RETURN(const HookFolder hook, HookFolder::Create());
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::unique_ptr<RunLog> log,
+                             RunLog::Create((fs::path(request.folder) / kRunLogName).string()));
+  FoundDevices devices = FindDevices();
+  log->Rate(request.sample_rate_hz);
+  NoteMissingDevices(devices, *log);
+  Children children;  // before the sampler's thread, which must not take the signals
+  Sampler sampler(getpid(), request.sample_rate_hz, devices, *log);
+  sampler.Start();
+  MEMSTRATA_TRY(WriteSessionJson(request, {}, false));
+  MEMSTRATA_TRY(StartAll(request, hook, children, *log));
+  children.WaitForAll(request.timeout_ns, kGraceNs);
+  sampler.Stop();
+  NoteLeftProcesses(*log);
+  for (uint32_t i = 0; i < children.runs().size(); ++i) log->CommandEnd(i, children.runs()[i]);
+  log->End(sampler.missed_count(), sampler.clock().DriftNs(), sampler.cpu_ns());
+  MEMSTRATA_ASSIGN_OR_RETURN(MeasuredSession session, ReadSession(request.folder));
+  session.commands = children.runs();              // also where the log could not be written to its end
+  (void)WriteSessionJson(request, session, true);  // a full disk: the log says the same
+  return session;
+}
+
+}  // namespace memstrata::measure
