@@ -28,7 +28,20 @@ ALLOWED = {
     "query": {"base", "model", "index", "sim", "oom", "plan", "analysis", "query"},
     "accept": {"base", "model", "index", "plan", "measure", "analysis", "query", "accept"},
     "page": {"base", "page"},
-    "report": {"base", "model", "index", "oom", "plan", "dryrun", "measure", "analysis", "query", "accept", "page", "report"},
+    "report": {
+        "base",
+        "model",
+        "index",
+        "oom",
+        "plan",
+        "dryrun",
+        "measure",
+        "analysis",
+        "query",
+        "accept",
+        "page",
+        "report",
+    },
     "serve": {"base", "model", "index", "analysis", "query", "page", "serve"},
     "cli": None,  # may include everything
 }

@@ -1,0 +1,81 @@
+"""What `memstrata accept` starts for a Python function: calls it over and over, and writes what each call took.
+
+    python -c THIS_FILE '{"function": "module:name", "parameters": {…}, "warmup": 1, "iterations": 5, "log": "path"}'
+
+It needs nothing but Python. With `"log": null` the function is called once and its value printed as the last line.
+"""
+
+import importlib
+import json
+import sys
+import time
+
+
+def find(name):
+    module, _, function = name.partition(":")
+    sys.path.insert(0, "")
+    found = importlib.import_module(module)
+    for part in function.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def value_of(text):
+    """A number or truth value where the text reads as one."""
+    for read in (int, float, {"true": True, "false": False}.__getitem__):
+        try:
+            return read(text)
+        except (KeyError, ValueError):
+            continue
+    return text
+
+
+def cuda():
+    module = getattr(sys.modules.get("torch"), "cuda", None)
+    return module if module is not None and module.is_initialized() else None
+
+
+def live_bytes():
+    """What PyTorch holds on all devices; -1 where it uses none."""
+    module = cuda()
+    return -1 if module is None else sum(module.memory_allocated(index) for index in range(module.device_count()))
+
+
+def resident_bytes():
+    try:
+        with open("/proc/self/status") as status:
+            for line in status:
+                if line.startswith("VmRSS:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return -1
+
+
+def wait_for_device():
+    module = cuda()
+    if module is not None:
+        for index in range(module.device_count()):
+            module.synchronize(index)
+
+
+def main():
+    settings = json.loads(sys.argv[1])
+    function = find(settings["function"])
+    arguments = {name: value_of(text) for name, text in settings["parameters"].items()}
+    if settings["log"] is None:
+        print(float(function(**arguments)))
+        return
+    with open(settings["log"], "a") as log:
+        for index in range(settings["warmup"] + settings["iterations"]):
+            wait_for_device()
+            begin_ns = time.monotonic_ns()
+            function(**arguments)
+            wait_for_device()
+            taken_ns = time.monotonic_ns() - begin_ns
+            kind = "warmup" if index < settings["warmup"] else "measured"
+            log.write(f"{kind}\t{taken_ns}\t{live_bytes()}\t{resident_bytes()}\n")
+            log.flush()
+
+
+main()
