@@ -3,7 +3,8 @@
 
 usage: compare_xprof.py BINARY FILE.xplane.pb [--repeats N] [--python PYTHON] [--json]
 
-Both run in turn, so that load on the machine hits both alike. Needs the package `xprof` in PYTHON (default: this one);
+Ours runs in both modes: the default one, which is right, and --xprof-compat, which repeats XProf's mistakes. All run in
+turn, so that load on the machine hits them alike. Needs the package `xprof` in PYTHON (default: this one);
 without it, prints the reason and exits with 0.
 """
 
@@ -60,36 +61,34 @@ def main() -> int:
         reason = probe.stderr.strip().splitlines()[-1] if probe.stderr.strip() else "no message"
         print(f"skipped: the package xprof cannot be imported by {options.python}: {reason}")
         return 0
-    ours: list[dict[str, float]] = []
-    theirs: list[dict[str, float]] = []
+    runs: dict[str, list[dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         output = os.path.join(folder, "out.json")
-        convert = [
-            options.binary,
-            "convert",
-            options.file,
-            "--to",
-            "xprof-memory-profile",
-            "--xprof-compat",
-            "-o",
-            output,
-        ]
+        convert = [options.binary, "convert", options.file, "--to", "xprof-memory-profile", "-o", output]
+        commands = {
+            "memstrata": convert,
+            "memstrata --xprof-compat": [*convert, "--xprof-compat"],
+            "xprof": [options.python, "-c", XPROF_PROGRAM, options.file, os.path.join(folder, "xprof.json")],
+        }
         for _ in range(options.repeats):
-            if os.path.exists(output):
-                os.remove(output)
-            ours.append(measure(convert))
-            theirs.append(
-                measure([options.python, "-c", XPROF_PROGRAM, options.file, os.path.join(folder, "xprof.json")])
-            )
-    a, b = median(ours), median(theirs)
-    ratios = {key: b[key] / a[key] for key in a}
+            for name, command in commands.items():
+                if os.path.exists(output):
+                    os.remove(output)
+                runs.setdefault(name, []).append(measure(command))
+    medians = {name: median(figures) for name, figures in runs.items()}
+    ratios = {
+        name: {key: medians["xprof"][key] / value for key, value in row.items()}
+        for name, row in medians.items()
+        if name != "xprof"
+    }
     if options.json:
-        print(json.dumps({"memstrata": a, "xprof": b, "ratio": ratios}, indent=2))
+        print(json.dumps({"medians": medians, "xprof_over_ours": ratios}, indent=2))
         return 0
-    print(f"{'':12}{'CPU s':>10}{'wall s':>10}{'peak MiB':>10}")
-    for name, row in (("memstrata", a), ("xprof", b)):
-        print(f"{name:12}{row['cpu_s']:>10.2f}{row['wall_s']:>10.2f}{row['peak_bytes'] / 2**20:>10.0f}")
-    print(f"{'ratio':12}{ratios['cpu_s']:>10.1f}{ratios['wall_s']:>10.1f}{ratios['peak_bytes']:>10.1f}")
+    print(f"{'':32}{'CPU s':>10}{'wall s':>10}{'peak MiB':>10}")
+    for name, row in medians.items():
+        print(f"{name:32}{row['cpu_s']:>10.2f}{row['wall_s']:>10.2f}{row['peak_bytes'] / 2**20:>10.0f}")
+    for name, row in ratios.items():
+        print(f"{'xprof / ' + name:32}{row['cpu_s']:>10.1f}{row['wall_s']:>10.1f}{row['peak_bytes']:>10.1f}")
     return 0
 
 

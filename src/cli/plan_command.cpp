@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/json_writer.h"
+#include "cli/plan_dryrun.h"
 #include "cli/verbs.h"
 #include "plan/plan.h"
 #include "plan/report/plan_report.h"
@@ -112,6 +113,7 @@ Result<std::string> Render(const Arguments& arguments, const PlanRequest& reques
 Result<int> PlanAndPrint(const Arguments& arguments, Console& console) {
   MEMSTRATA_ASSIGN_OR_RETURN(const PlanRequest request, RequestOf(arguments));
   MEMSTRATA_ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(arguments));
+  if (arguments.Has("--dryrun")) return CompareWithDryRun(request, cards, arguments, console);
   std::vector<Plan> plans;
   if (cards.empty()) {
     MEMSTRATA_ASSIGN_OR_RETURN(Plan plan, plan::MakePlan(request));
@@ -141,6 +143,8 @@ constexpr FlagSpec kOwnFlags[] = {
     {"--sweep", "", "NAME=VALUES", "The plan over values of one input, as batch=1..64 or precision=fp32,bf16"},
     {"--sheet", "", "", "Print the purchase sheet"},
     {"--acceptance", "", "FILE", "Also write the limits of an acceptance run to FILE (TOML)"},
+    {"--dryrun", "", "", "Run the same model with real PyTorch on a simulated card, and compare term by term"},
+    {"--python", "", "PATH", "With --dryrun: the interpreter that has PyTorch and transformers (default python3)"},
     {"--json", "", "", "Print one JSON object instead of text"},
 };
 
@@ -161,6 +165,7 @@ constexpr std::string_view kExamples[] = {
     "memstrata plan --model llama-3.1-8b --engine megatron --parallel tp=4,dp=2,zero=1 --card all",
     "memstrata plan --model gpt2 --precision bf16_autocast --sweep batch=1..64 --card rtx4090",
     "memstrata plan --parameters 7e9 --precision bf16",
+    "memstrata plan --model gpt2 --batch 8 --sequence 1024 --dryrun --python dry/bin/python",
 };
 
 }  // namespace

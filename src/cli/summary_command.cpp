@@ -45,7 +45,7 @@ constexpr FlagSpec kFlags[] = {
     {"--at", "", "MOMENT",
      "Who holds memory at this moment: peak (default), end, the number of an event, or a time after the first event "
      "(1.5s, 250ms)"},
-    {"--by", "", "KEY", "Group holders by stack (default), function, file or category", kHolderKeyNames},
+    {"--by", "", "KEY", "Group holders by stack (default), function, file, module or category", kHolderKeyNames},
     {"--top", "", "N", "Show the N largest holders (default 10); the rest is one row"},
     {"--full-stacks", "", "", "Show every frame, the plumbing of interpreter and dispatcher too"},
     kFormatFlag,

@@ -26,7 +26,8 @@ HeapExplained ExplainHeap(const Store& store, const Heap& heap, uint64_t capacit
   explained.next_peaks = FindNextPeaks(analysis);
   explained.fragmentation = ExplainFragmentation(analysis);
   constexpr size_t kMostLayers = 10;
-  explained.layers = FindRepeatedLayers(analysis, kMostLayers);
+  const ModulePaths modules = FindModulePaths(store, heap, analysis.timeline, analysis.categories);
+  explained.layers = FindRepeatedLayers(analysis, modules, kMostLayers);
   explained.findings = RunPasses(analysis);
   if (explained.fragmentation) {
     for (Finding& finding : FragmentationFindings(*explained.fragmentation))

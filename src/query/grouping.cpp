@@ -123,6 +123,10 @@ std::string ModuleOf(std::string_view file) {
 }
 
 uint32_t KeyOfStackedRow(const AllocationTable& table, const StackKeys& keys, uint32_t row) {
+  return keys.key_of_row.empty() ? KeyOfStack(table, keys, row) : keys.key_of_row[row];
+}
+
+uint32_t KeyOfStack(const AllocationTable& table, const StackKeys& keys, uint32_t row) {
   const StackId stack = table.stack[row];
   if (stack.value == 0) return (table.flags[row] & kPreexisting) != 0 ? kPreexistingKey : kNoStackKey;
   return keys.key_of_stack[stack.value];

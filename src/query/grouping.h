@@ -20,8 +20,9 @@ inline constexpr size_t kHolderGroupByCount = 5;
 /// A text for each stack: what `by` makes of it.
 struct StackKeys {
   std::vector<uint32_t> key_of_stack;
-  std::vector<std::string> texts;   // by key; of kStack: the label of the stack
-  std::vector<std::string> labels;  // short form for people
+  std::vector<uint32_t> key_of_row;  // by allocation; empty: the key of its stack
+  std::vector<std::string> texts;    // by key; of kStack: the label of the stack
+  std::vector<std::string> labels;   // short form for people
 };
 
 /// Keys 0 and 1 are blocks without a stack.
@@ -31,7 +32,9 @@ inline constexpr uint32_t kPreexistingKey = 1;
 /// `by` is kStack, kModule, kFile or kFunction. cost: O(stacks)
 StackKeys MakeStackKeys(const Store& store, const UsefulFrames& useful, GroupBy by);
 
-/// The key of an allocation, also of one without a stack.
+/// The key of an allocation by its stack, also of one without a stack.
+uint32_t KeyOfStack(const AllocationTable& table, const StackKeys& keys, uint32_t row);
+/// The key of an allocation.
 uint32_t KeyOfStackedRow(const AllocationTable& table, const StackKeys& keys, uint32_t row);
 
 /// The folder of a file, shortened to its last two parts; the file itself where it has none.

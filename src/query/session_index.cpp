@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "analysis/category/categorize.h"
+#include "query/module_keys.h"
 
 namespace memstrata {
 
@@ -50,15 +51,22 @@ const std::vector<Category>& SessionIndex::CategoryOfRow() {
 }
 
 const StackKeys& SessionIndex::Keys(GroupBy by) {
-  return keys_[static_cast<size_t>(by)].Get([&] { return MakeStackKeys(store_, Useful(), by); });
+  return keys_[static_cast<size_t>(by)].Get([&] {
+    return by == GroupBy::kModule ? MakeModuleKeys(store_, Useful(), CategoryOfRow(), LayerNumbers::kKept)
+                                  : MakeStackKeys(store_, Useful(), by);
+  });
 }
 
 const Grouping& SessionIndex::GroupingOf(HeapEntry& heap, GroupBy by) {
   return heap.groupings[static_cast<size_t>(by)].Get([&] {
     static const std::vector<Category> kNoCategories;
     static const StackKeys kNoKeys;
-    const bool needs_keys =
-        by == GroupBy::kStack || by == GroupBy::kModule || by == GroupBy::kFile || by == GroupBy::kFunction;
+    if (by == GroupBy::kModule) {  // a picture of some of many layers says little
+      const StackKeys& keys = modules_of_all_layers_.Get(
+          [&] { return MakeModuleKeys(store_, Useful(), CategoryOfRow(), LayerNumbers::kLeft); });
+      return MakeGrouping(heap.heap_index, by, kNoCategories, keys);
+    }
+    const bool needs_keys = by == GroupBy::kStack || by == GroupBy::kFile || by == GroupBy::kFunction;
     return MakeGrouping(heap.heap_index, by, by == GroupBy::kCategory ? CategoryOfRow() : kNoCategories,
                         needs_keys ? Keys(by) : kNoKeys);
   });

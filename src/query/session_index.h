@@ -73,6 +73,7 @@ class SessionIndex {
   std::vector<std::unique_ptr<HeapEntry>> heaps_;
   Lazy<UsefulFrames> useful_;
   Lazy<std::vector<Category>> categories_;
+  Lazy<StackKeys> modules_of_all_layers_;
   std::array<Lazy<StackKeys>, std::size(kGroupByNames)> keys_;
   std::vector<std::unique_ptr<KeptDocument>> documents_;
 };

@@ -130,12 +130,14 @@ Status DescribeProfile(const Store& store, const Heap& heap, const Profile& xpro
 // from the call stacks, unless it is asked for categories.
 CategoryBasis BasisFor(const Heap& heap, HolderKey key) {
   constexpr uint32_t kEventsWorthAnalysing = 1'000'000;
-  return key == HolderKey::kCategory || heap.events.size() <= kEventsWorthAnalysing ? CategoryBasis::kAnalysis
-                                                                                    : CategoryBasis::kStack;
+  return key == HolderKey::kCategory || key == HolderKey::kModule || heap.events.size() <= kEventsWorthAnalysing
+             ? CategoryBasis::kAnalysis
+             : CategoryBasis::kStack;
 }
 
-std::vector<Category> CategoriesFor(const Store& store, const Heap& heap, CategoryBasis basis) {
-  if (basis == CategoryBasis::kAnalysis) return Categorize(store, heap, FindTimeline(store, heap));
+std::vector<Category> CategoriesFor(const Store& store, const Heap& heap, const Timeline& timeline,
+                                    CategoryBasis basis) {
+  if (basis == CategoryBasis::kAnalysis) return Categorize(store, heap, timeline);
   const std::vector<Category> by_stack = CategoriesByStack(store);
   std::vector<Category> categories;
   categories.reserve(heap.allocations.size());
@@ -164,8 +166,12 @@ Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const Su
   MEMSTRATA_ASSIGN_OR_RETURN(summary.holders_at, ParseMoment(options.at, store, heap, peak));
   summary.holders_bytes = live.At(summary.holders_at);
   summary.category_basis = BasisFor(heap, options.by);
-  summary.holders = FindHolders(store, heap, CategoriesFor(store, heap, summary.category_basis), summary.holders_at,
-                                options.by, options.top_count);
+  const Timeline timeline = summary.category_basis == CategoryBasis::kAnalysis ? FindTimeline(store, heap) : Timeline();
+  const std::vector<Category> categories = CategoriesFor(store, heap, timeline, summary.category_basis);
+  std::optional<ModulePaths> modules;
+  if (options.by == HolderKey::kModule) modules = FindModulePaths(store, heap, timeline, categories);
+  summary.holders = FindHolders(store, heap, categories, summary.holders_at, options.by, options.top_count,
+                                modules ? &*modules : nullptr);
   summary.outside = FindOutside(heap, summary.live_peak.time_ns);
   FindOutOfMemory(store, heap, live, summary);
   DescribeEnd(store, heap, live, summary);

@@ -18,6 +18,9 @@ namespace memstrata {
 /// What analyses say of rows of the store, joined in as columns. An empty vector: not computed, the cells are null.
 struct DerivedColumns {
   std::vector<uint8_t> allocation_category;   // → kCategoryNames
+  std::vector<std::string> module_texts;      // [0] is empty: not known
+  std::vector<uint32_t> allocation_module;    // → module_texts
+  std::vector<uint32_t> allocation_layer;     // kNone = not known
   std::vector<std::string_view> event_phase;  // empty text = none
   std::vector<uint32_t> event_step;           // kNone = none
 };

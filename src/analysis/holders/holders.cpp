@@ -10,8 +10,10 @@
 namespace memstrata {
 namespace {
 
-// One holder for each stack and category; blocks without a stack that are older than the recording are apart.
-std::vector<Holder> WeighStacks(const Store& store, const Heap& heap, std::span<const Category> categories, Moment at) {
+// One holder for each stack, or module, and category; blocks without a stack that are older than the recording are
+// apart.
+std::vector<Holder> WeighParts(const Store& store, const Heap& heap, std::span<const Category> categories, Moment at,
+                               const ModulePaths* modules) {
   const AllocationTable& table = store.allocations;
   FlatMap<uint64_t, size_t> index;  // stack, category, older than the recording → holder
   std::vector<Holder> holders;
@@ -19,10 +21,14 @@ std::vector<Holder> WeighStacks(const Store& store, const Heap& heap, std::span<
     if (!IsLive(table, row, at)) continue;
     const Category category = categories[row - heap.allocations.begin];
     const bool unexplained = table.stack[row].value == 0 && (table.flags[row] & kPreexisting) != 0;
-    const uint64_t key =
-        uint64_t{table.stack[row].value} << 16 | static_cast<uint64_t>(category) << 1 | (unexplained ? 1 : 0);
+    const uint32_t part =
+        modules == nullptr ? table.stack[row].value : modules->path_of_row[row - heap.allocations.begin];
+    const uint64_t key = uint64_t{part} << 16 | static_cast<uint64_t>(category) << 1 | (unexplained ? 1 : 0);
     const auto [found, is_new] = index.emplace(key, holders.size());
-    if (is_new) holders.push_back({.category = category, .stack = table.stack[row], .is_preexisting = unexplained});
+    if (is_new) {
+      holders.push_back({.category = category, .stack = table.stack[row], .is_preexisting = unexplained});
+      if (modules != nullptr) holders.back().name = modules->texts[part];
+    }
     holders[found->second].bytes += table.size_bytes[row];
     ++holders[found->second].block_count;
   }
@@ -65,13 +71,17 @@ void FoldTail(std::vector<Holder>& holders, size_t top_count) {
 }  // namespace
 
 std::vector<Holder> FindHolders(const Store& store, const Heap& heap, std::span<const Category> categories, Moment at,
-                                HolderKey key, size_t top_count) {
-  std::vector<Holder> parts = WeighStacks(store, heap, categories, at);
+                                HolderKey key, size_t top_count, const ModulePaths* modules) {
+  std::vector<Holder> parts = WeighParts(store, heap, categories, at, modules);
   std::sort(parts.begin(), parts.end(), Larger);  // the largest part names the whole
   std::vector<Holder> holders;
   FlatMap<std::string, size_t> index;
   for (Holder& part : parts) {
-    if (key != HolderKey::kStack) part.name = NameOf(store, part.stack, key, part.category);
+    if (key == HolderKey::kModule) {
+      if (part.name.empty()) part.name = fmt::format("no module: {}", CategoryWords(part.category));
+    } else if (key != HolderKey::kStack) {
+      part.name = NameOf(store, part.stack, key, part.category);
+    }
     const std::string merge_key = fmt::format("{}{}{}", part.name, part.is_preexisting ? "\n" : "\t",
                                               key == HolderKey::kStack ? part.stack.value : 0);
     const auto [found, is_new] = index.emplace(merge_key, holders.size());

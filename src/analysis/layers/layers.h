@@ -1,21 +1,27 @@
 #pragma once
-// Layers that a model calls again and again, counted by their call stacks: how many there are, and what each keeps for
-// the backward.
+// Layers that a model calls again and again: how many there are, and what they hold.
 
+#include <optional>
 #include <vector>
 
 #include "analysis/heap_analysis.h"
+#include "analysis/layers/module_paths.h"
 
 namespace memstrata {
 
+/// Sums are over all layers of one loop. Without a value: not known, because nothing proves the layer of such a block
+/// (layer_order.h), or because there is none.
 struct RepeatedLayer {
-  StackId call{0};          // where the calls start over: the stack down to the loop
-  uint32_t call_count = 0;  // in one forward
-  uint64_t kept_bytes = 0;  // of all its calls, alive when the backward begins
+  LayerLoop loop;
+  uint64_t kept_bytes = 0;  // made in the forward, alive when the backward begins
+  std::optional<uint64_t> gradient_bytes;
+  std::optional<uint64_t> parameter_bytes;
+  std::optional<uint64_t> optimizer_state_bytes;
 };
 
-/// Of the forward of the step that FindRepresentativeStep chooses; those that keep most first, at most `top_count`.
-/// cost: O(events · depth of the part of a stack that changes)
-std::vector<RepeatedLayer> FindRepeatedLayers(const HeapAnalysis& analysis, size_t top_count);
+/// In the step that FindRepresentativeStep chooses; those that keep most first, at most `top_count`. `modules` is what
+/// FindModulePaths() says of the heap. cost: O(allocations)
+std::vector<RepeatedLayer> FindRepeatedLayers(const HeapAnalysis& analysis, const ModulePaths& modules,
+                                              size_t top_count);
 
 }  // namespace memstrata

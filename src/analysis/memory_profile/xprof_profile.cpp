@@ -7,7 +7,6 @@
 #include "analysis/memory_profile/profile.h"
 #include "base/flat_map.h"
 #include "base/parallel.h"
-#include "base/sort_rows.h"
 
 namespace memstrata {
 namespace {
@@ -47,25 +46,18 @@ class XProfAllocator {
     }
   }
 
-  // Offsets are gathered first: sorting looks at each of them several times.
+  // XProf's sort is not stable: where events of equal time end up is up to the standard library. The same one sorts
+  // here, from the same order.
   void SortByOffset() {
-    std::vector<int64_t> offsets;
-    offsets.reserve(rows_.size());
-    for (const uint32_t row : rows_) offsets.push_back(view_.TimePs(row));
-    std::vector<uint32_t> order(rows_.size());
-    for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-    const auto offset = [&](uint32_t i) { return offsets[i]; };
-    SortRows(order, offset);
-    const auto tied = std::adjacent_find(order.begin(), order.end(),
-                                         [&](uint32_t a, uint32_t b) { return offsets[a] == offsets[b]; });
-    if (tied != order.end()) {
-      // XProf's sort is not stable: where events of equal time end up is up to the standard library. The same one sorts
-      // here, from the same order.
-      for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-      std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return offsets[a] < offsets[b]; });
-    }
-    for (uint32_t& i : order) i = rows_[i];
-    rows_ = std::move(order);
+    struct Timed {
+      int64_t offset_ps;
+      uint32_t row;
+    };
+    std::vector<Timed> order;
+    order.reserve(rows_.size());
+    for (const uint32_t row : rows_) order.push_back({view_.TimePs(row), row});
+    std::sort(order.begin(), order.end(), [](const Timed& a, const Timed& b) { return a.offset_ps < b.offset_ps; });
+    for (size_t i = 0; i < rows_.size(); ++i) rows_[i] = order[i].row;
   }
 
   // An event without a step belongs to the step after the last one that had one.

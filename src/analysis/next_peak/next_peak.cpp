@@ -46,6 +46,7 @@ NextPeak FindPeakWithout(const HeapAnalysis& analysis, Category category) {
 std::vector<NextPeak> FindNextPeaks(const HeapAnalysis& analysis) {
   std::vector<NextPeak> result;
   for (const Band& band : FindBands(analysis)) {
+    if (band.category == Category::kUnknown) continue;  // nobody could remove what nobody knows
     if (band.at_peak_bytes * 100 >= analysis.peak.bytes) result.push_back(FindPeakWithout(analysis, band.category));
   }
   const StackId none{0};

@@ -30,7 +30,10 @@ std::string PhaseOf(const HeapAnalysis& analysis, Moment moment) {
   if (seq == kNone) return "before the first event";
   const Phase phase = analysis.timeline.phase_of_event[seq];
   const uint32_t step = analysis.timeline.step_of_event[seq];
-  if (phase == Phase::kOther) return step == kNone ? "outside all steps" : fmt::format("in step {}", step);
+  if (phase == Phase::kOther) {
+    if (analysis.timeline.steps.empty()) return fmt::format("at event {}", FormatCount(seq));
+    return step == kNone ? "outside all steps" : fmt::format("in step {}", step);
+  }
   return fmt::format("in {}{}", kPhaseNames[static_cast<size_t>(phase)],
                      step == kNone ? "" : fmt::format(" of step {}", step));
 }
@@ -57,9 +60,12 @@ std::vector<Finding> ReportPeak(const HeapAnalysis& analysis) {
   const Band& maker = MakerOfThePeak(bands, analysis.peak.bytes);
   Finding finding;
   finding.id = "peak";
-  finding.text = fmt::format("The peak, {}, lies {}; {} {} {} of it.", FormatBytes(analysis.peak.bytes),
-                             PhaseOf(analysis, analysis.peak.moment), CategoryWords(maker.category),
-                             HoldOrHolds(maker.category), FormatBytes(maker.at_peak_bytes));
+  finding.text =
+      fmt::format("The peak, {}, lies {}", FormatBytes(analysis.peak.bytes), PhaseOf(analysis, analysis.peak.moment));
+  finding.text += maker.category == Category::kUnknown
+                      ? "; the recording does not tell which kinds of memory hold it."
+                      : fmt::format("; {} {} {} of it.", CategoryWords(maker.category), HoldOrHolds(maker.category),
+                                    FormatBytes(maker.at_peak_bytes));
   finding.bytes = analysis.peak.bytes;
   finding.remedy = Remedy(analysis, bands);
   finding.evidence.begin_seq = analysis.peak.moment.seq();

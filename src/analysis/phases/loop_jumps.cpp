@@ -6,32 +6,30 @@ namespace {
 /// Follows the calls of one program from event to event.
 class CallTracker {
  public:
-  explicit CallTracker(const Store& store)
-      : stacks_(store.stacks.stacks()),
-        frames_(store.stacks.frames()),
-        last_child_(stacks_.size(), 0),
-        first_seen_(stacks_.size(), kNone) {}
+  CallTracker(const StackTable& stacks, const FrameTable& frames)
+      : stacks_(stacks), frames_(frames), last_child_(stacks_.size(), 0), first_seen_(stacks_.size(), kNone) {}
 
-  /// The node under which the calls start over with this stack, 0 when they go on.
-  uint32_t Enter(uint32_t stack) {
+  /// Where the calls start over with this stack; a loop node of 0 when they go on.
+  LoopJump Enter(uint32_t seq, uint32_t stack) {
     const uint32_t common = CommonCaller(previous_, stack);
     path_.clear();
     for (uint32_t node = stack; node != common; node = stacks_.parent[node].value) path_.push_back(node);
     previous_ = stack;
-    uint32_t loop_node = 0;
+    LoopJump jump{.seq = seq};
     bool is_new_call = false;
     uint32_t caller = common;
     for (size_t i = path_.size(); i-- > 0; caller = path_[i]) {
       const uint32_t callee = path_[i];
       if (first_seen_[callee] == kNone) first_seen_[callee] = seen_count_++;
       if (!is_new_call && callee != last_child_[caller]) {
-        if (last_child_[caller] != 0 && caller != 0 && ComesBefore(callee, last_child_[caller])) loop_node = caller;
+        const uint32_t last = last_child_[caller];
+        if (last != 0 && caller != 0 && ComesBefore(callee, last)) jump = {seq, caller, last, callee};
         is_new_call = true;
       }
       last_child_[caller] = callee;
     }
     if (is_new_call) last_child_[stack] = 0;
-    return loop_node;
+    return jump;
   }
 
  private:
@@ -83,21 +81,24 @@ bool IsCalledFrom(const StackTable& stacks, uint32_t node, uint32_t ancestor) {
 }
 
 std::vector<LoopJump> FindLoopJumps(const Store& store, const Heap& heap) {
-  return FindLoopJumps(store, heap, 0, heap.events.size());
+  return FindLoopJumps(store, heap, store.stacks.stacks(), {});
 }
 
-std::vector<LoopJump> FindLoopJumps(const Store& store, const Heap& heap, uint32_t begin_seq, uint32_t end_seq) {
+std::vector<LoopJump> FindLoopJumps(const Store& store, const Heap& heap, const StackTable& stacks,
+                                    std::span<const uint32_t> node_of_stack) {
   const bool frees_have_own_stacks = FreesHaveOwnStacks(store, heap);
-  CallTracker calls(store);
+  CallTracker calls(stacks, store.stacks.frames());
   std::vector<LoopJump> jumps;
   uint32_t previous = 0;
-  for (uint32_t seq = begin_seq; seq < end_seq; ++seq) {
+  for (uint32_t seq = 0; seq < heap.events.size(); ++seq) {
     const uint32_t row = heap.events.begin + seq;
+    if (!frees_have_own_stacks && IsFree(store.events.kind[row])) continue;
     const uint32_t stack = store.events.stack[row].value;
-    if (stack == 0 || stack == previous || (!frees_have_own_stacks && IsFree(store.events.kind[row]))) continue;
-    previous = stack;
-    const uint32_t loop_node = calls.Enter(stack);
-    if (loop_node != 0) jumps.push_back({seq, loop_node});
+    const uint32_t node = node_of_stack.empty() ? stack : node_of_stack[stack];
+    if (node == 0 || node == previous) continue;
+    previous = node;
+    const LoopJump jump = calls.Enter(seq, node);
+    if (jump.loop_node != 0) jumps.push_back(jump);
   }
   return jumps;
 }

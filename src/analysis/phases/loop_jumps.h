@@ -2,6 +2,7 @@
 // Where a program's loops start over, seen from call stacks alone: a call returns to something that it had called
 // before what it called last, an earlier line of the same function or a function that it called earlier.
 
+#include <span>
 #include <vector>
 
 #include "model/store/store.h"
@@ -11,6 +12,8 @@ namespace memstrata {
 struct LoopJump {
   uint32_t seq = 0;        // the first event after the jump
   uint32_t loop_node = 0;  // the stack node under which the calls start over
+  uint32_t from_node = 0;  // what it had called last
+  uint32_t to_node = 0;    // what it calls again
 };
 
 /// With context="alloc" a free repeats the stack of its allocation, which says nothing about the free.
@@ -18,8 +21,9 @@ bool FreesHaveOwnStacks(const Store& store, const Heap& heap);
 
 /// Jumps in order of events, at most one an event: the outermost. cost: O(events · depth of the part that changes)
 std::vector<LoopJump> FindLoopJumps(const Store& store, const Heap& heap);
-/// The same as if the recording were only the events [begin_seq, end_seq).
-std::vector<LoopJump> FindLoopJumps(const Store& store, const Heap& heap, uint32_t begin_seq, uint32_t end_seq);
+/// The same in another tree: `node_of_stack` says where each stack of the store stands in `stacks`, 0 = nowhere.
+std::vector<LoopJump> FindLoopJumps(const Store& store, const Heap& heap, const StackTable& stacks,
+                                    std::span<const uint32_t> node_of_stack);
 
 /// Whether `node` is `ancestor` or was called from it.
 bool IsCalledFrom(const StackTable& stacks, uint32_t node, uint32_t ancestor);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/phases/loop_jumps.h"
 #include "model/store/tables.h"
 
 namespace memstrata {
@@ -55,6 +56,7 @@ struct Timeline {
   std::vector<Phase> phase_of_event;    // [event_count]
   std::vector<bool> is_plain;           // [event_count] the stack names no phase: work of the program itself
   std::vector<uint32_t> step_of_event;  // [event_count], kNone outside all steps
+  std::vector<LoopJump> loop_jumps;     // in order of events; empty without call stacks
 
   bool Has(Phase phase) const {
     for (const PhaseSpan& span : phases) {

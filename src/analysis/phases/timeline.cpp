@@ -44,12 +44,25 @@ bool HasModelCall(const std::vector<Phase>& phases) {
   });
 }
 
+// An XLA program allocates and frees its buffers as a whole: the order of events says nothing about forward and
+// backward.
+Timeline WithoutPhases(const Heap& heap) {
+  Timeline timeline;
+  timeline.basis = PhaseBasis::kOrder;
+  timeline.step_of_event.assign(heap.events.size(), kNone);
+  timeline.phase_of_event.assign(heap.events.size(), Phase::kOther);
+  timeline.is_plain.assign(heap.events.size(), false);
+  CutPhases(timeline);
+  return timeline;
+}
+
 }  // namespace
 
 Timeline FindTimeline(const Store& store, const Heap& heap) {
+  if (store.HasXPlaneDetails(heap)) return WithoutPhases(heap);
   Timeline timeline;
   timeline.step_of_event.assign(heap.events.size(), kNone);
-  std::vector<LoopJump> jumps;
+  std::vector<LoopJump>& jumps = timeline.loop_jumps;
   if (HasEventStacks(store, heap)) {
     jumps = FindLoopJumps(store, heap);
     StackLabels labels = LabelByStack(store, heap, FindStackEvidence(store), jumps);

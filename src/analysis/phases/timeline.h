@@ -6,7 +6,8 @@
 
 namespace memstrata {
 
-/// By call stacks where events have them, else by the order and sizes of events alone. Times are not used.
+/// By call stacks where events have them, else by the order and sizes of events alone; heaps of XLA have none.
+/// Times are not used.
 /// cost: O(events)
 Timeline FindTimeline(const Store& store, const Heap& heap);
 

@@ -78,6 +78,7 @@ Status Unwrap(Input& input, std::unique_ptr<ByteSource> outermost, const RandomA
     }
     current = std::make_unique<PeekableSource>(std::move(unpacked));
   }
+  if (input.wrappers.empty()) input.plain_file = access;
   input.bytes = std::move(current);
   return {};
 }

@@ -62,6 +62,8 @@ ModelDescription DescribeCount(int64_t parameter_count);
 
 /// A model that is built in, by name ("llama-3.1-8b"); the list is data/model_presets.toml.
 Result<ModelDescription> DescribePreset(std::string_view name);
+/// Its config.json, with the keys that decide sizes.
+Result<std::string> PresetConfig(std::string_view name);
 std::vector<std::string> PresetNames();
 /// The count that the makers of a preset published; 0 for an unknown name.
 int64_t PublishedParameterCount(std::string_view name);

@@ -20,16 +20,20 @@ const std::vector<TomlTable>& Presets() {
 
 }  // namespace
 
-Result<ModelDescription> DescribePreset(std::string_view name) {
+Result<std::string> PresetConfig(std::string_view name) {
   for (const TomlTable& preset : Presets()) {
-    if (preset.Text("name") != name) continue;
-    MEMSTRATA_ASSIGN_OR_RETURN(ModelDescription model, DescribeConfig(preset.Text("config"), std::string(name)));
-    model.source = "built-in preset";
-    return model;
+    if (preset.Text("name") == name) return preset.Text("config");
   }
   std::string all;
   for (const std::string& preset : PresetNames()) all += (all.empty() ? "" : ", ") + preset;
   return Fail(ErrorCode::kNotFound, fmt::format("There is no built-in model \"{}\". Built in are {}.", name, all));
+}
+
+Result<ModelDescription> DescribePreset(std::string_view name) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::string config, PresetConfig(name));
+  MEMSTRATA_ASSIGN_OR_RETURN(ModelDescription model, DescribeConfig(config, std::string(name)));
+  model.source = "built-in preset";
+  return model;
 }
 
 std::vector<std::string> PresetNames() {

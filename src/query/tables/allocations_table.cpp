@@ -51,6 +51,16 @@ constexpr TableColumn kColumns[] = {
        const uint32_t event = AllocEventRow(c.store, row);
        return event == kNone || c.derived.event_step.empty() ? Cell::Null() : Cell::Row(c.derived.event_step[event]);
      }},
+    {"module", CellType::kText, "Module that made it, or its layer, by the calls of its stack; empty when not known",
+     [](const TableContext& c, uint32_t row) {
+       return c.derived.allocation_module.empty() || c.derived.allocation_module[row] == 0
+                  ? Cell::Null()
+                  : Cell::Text(c.derived.module_texts[c.derived.allocation_module[row]]);
+     }},
+    {"layer", CellType::kUnsigned, "Number of its layer among the repeated calls of a forward, from 0",
+     [](const TableContext& c, uint32_t row) {
+       return c.derived.allocation_layer.empty() ? Cell::Null() : Cell::Row(c.derived.allocation_layer[row]);
+     }},
     {"stack_id", CellType::kUnsigned, "Row of the stacks table; 0 = no stack",
      [](const TableContext& c, uint32_t row) { return Cell::Number(c.store.allocations.stack[row].value); }},
     {"free_stack_id", CellType::kUnsigned, "Stack that freed it; 0 = none",

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "readers/xla/loading_walk.h"
+
 namespace memstrata::xla {
 namespace {
 
@@ -103,13 +105,12 @@ EventNode EventGraph::ReadNode(std::string_view bytes, int64_t line_begin_ns, co
   return node;
 }
 
-void EventGraph::AddLine(const Plane& plane, std::string_view line) {
-  const int64_t begin_ns = ReadLineHeader(line).begin_ns;
+void EventGraph::AddLine(const Plane& plane, std::string_view line, ScratchBytes& bytes) {
+  const int64_t begin_ns = ReadLineHeader(line, bytes).begin_ns;
   const auto first = static_cast<uint32_t>(nodes_.size());
   std::vector<EventStats> stats;
-  FieldWalk walk(line);
-  while (walk.Next()) {
-    if (walk.field() != 4 || !walk.is_message() || walk.cut_off()) continue;
+  LoadingWalk walk(line, bytes);
+  while (walk.NextEvent()) {
     EventStats of_event;
     // A damaged event cannot be grouped; the decoder of memory events counts it.
     (void)GuardMessage(0, [&] {
@@ -139,8 +140,8 @@ void EventGraph::AddLine(const Plane& plane, std::string_view line) {
   }
 }
 
-void EventGraph::AddPlane(const Plane& plane) {
-  for (const std::string_view line : plane.lines) AddLine(plane, line);
+void EventGraph::AddPlane(const Plane& plane, ScratchBytes& bytes) {
+  for (const std::string_view line : plane.lines) AddLine(plane, line, bytes);
 }
 
 uint64_t EventGraph::ConnectProducers() {

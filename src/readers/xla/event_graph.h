@@ -48,7 +48,7 @@ struct EventNode {
 class EventGraph {
  public:
   /// Adds the events of a plane and nests those of each line.
-  void AddPlane(const Plane& plane);
+  void AddPlane(const Plane& plane, ScratchBytes& bytes);
   void Connect(uint32_t parent, uint32_t child);
   /// Connects work to where it was handed over; returns how many pairs were left out because there are too many.
   uint64_t ConnectProducers();
@@ -103,7 +103,7 @@ class EventGraph {
   }
   void Append(uint32_t& first, uint32_t& last, uint32_t node);
   EventNode ReadNode(std::string_view bytes, int64_t line_begin_ns, const Plane& plane, EventStats& stats) const;
-  void AddLine(const Plane& plane, std::string_view line);
+  void AddLine(const Plane& plane, std::string_view line, ScratchBytes& bytes);
 
   std::vector<EventNode> nodes_;
   std::vector<Edge> edges_;

@@ -434,7 +434,7 @@ StringId MemoryEventDecoder::Reference(uint64_t id) {
 }
 
 StringId MemoryEventDecoder::Unpacked(std::string_view packed) {
-  const auto [entry, is_new] = unpacked_.try_emplace(packed, 0);
+  const auto [entry, is_new] = unpacked_.try_emplace(std::string(packed), 0);
   if (!is_new) return StringId{entry->second};
   const std::unique_ptr<ByteSource> source = MakeGzipSource(std::make_unique<MemorySource>(packed));
   const Result<std::string> text = ReadAll(*source, kLongestTextBytes);

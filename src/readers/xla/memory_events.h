@@ -106,7 +106,7 @@ class MemoryEventDecoder {
   std::array<Field, 128> small_fields_{};  // the same, by ids below 128
   std::vector<uint32_t> reference_ids_;    // the same, interned; UINT32_MAX = not yet
   std::vector<uint8_t> event_kinds_;       // by index in plane_->event_names: 0 other, 1 allocation, 2 deallocation
-  FlatMap<std::string_view, uint32_t> unpacked_;
+  FlatMap<std::string, uint32_t> unpacked_;
   FlatMap<uint32_t, uint32_t> memory_id_rows_;  // name → row
   uint32_t last_memory_id_ = kNone;
   uint32_t last_memory_id_row_ = 0;

@@ -33,12 +33,12 @@ struct ParallelDecoder::Batch {
   uint64_t ticket = 0;
   size_t line = 0;  // → lines_
   std::vector<std::string_view> events;
-  bool ends_line = false;
+  size_t end = 0;  // of the batch, from the start of the line
 };
 
-ParallelDecoder::ParallelDecoder(std::string_view whole, StringPool& strings, DecodedEvents& into)
-    : whole_(whole), strings_(strings), into_(into) {
-  for (int i = 0; i < 2; ++i) workers_.push_back(std::make_unique<Worker>(whole));
+ParallelDecoder::ParallelDecoder(ScratchBytes& bytes, StringPool& strings, DecodedEvents& into)
+    : bytes_(bytes), strings_(strings), into_(into) {
+  for (int i = 0; i < 2; ++i) workers_.push_back(std::make_unique<Worker>(bytes.view()));
 }
 
 ParallelDecoder::~ParallelDecoder() = default;
@@ -48,10 +48,9 @@ void ParallelDecoder::set_steps(const StepGroups& steps) {
   for (const auto& worker : workers_) worker->decoder.set_steps(steps);
 }
 
-void ParallelDecoder::DecodePlane(const Plane& plane, std::span<const LineToDecode> lines,
-                                  const std::function<void(std::string_view)>& release) {
+void ParallelDecoder::DecodePlane(const Plane& plane, std::span<const LineToDecode> lines) {
   lines_ = lines;
-  release_ = &release;
+  committed_line_ = SIZE_MAX;
   next_line_ = 0;
   walk_.reset();
   size_t bytes = 0;
@@ -97,25 +96,28 @@ void ParallelDecoder::DecodeBatches(Worker& worker) {
 bool ParallelDecoder::Take(Batch& batch) {
   if (!walk_) {
     if (next_line_ == lines_.size()) return false;
-    walk_.emplace(lines_[next_line_++].bytes);
+    walk_.emplace(lines_[next_line_++].bytes, bytes_);
   }
   batch.ticket = next_ticket_++;
   batch.line = next_line_ - 1;
   batch.events.clear();
-  batch.ends_line = false;
   while (batch.events.size() < kBatchEvents) {
-    if (!walk_->Next() || walk_->cut_off()) {
-      const std::string_view bytes = lines_[batch.line].bytes;
-      walk_counts_.cut_off |= walk_->cut_off();
-      if (walk_->damaged())
-        walk_counts_.NoteDamage(walk_counts_.damaged_events,
-                                static_cast<uint64_t>(bytes.data() - whole_.data()) + walk_->offset_bytes());
-      batch.ends_line = true;
-      walk_.reset();
-      break;
+    if (walk_->NextEvent()) {
+      batch.events.push_back(walk_->payload());
+      continue;
     }
-    if (walk_->field() == 4 && walk_->is_message()) batch.events.push_back(walk_->payload());
+    const std::string_view line = lines_[batch.line].bytes;
+    const FieldWalk& end = walk_->at();
+    walk_counts_.cut_off |= end.cut_off();
+    if (end.damaged()) {
+      walk_counts_.NoteDamage(walk_counts_.damaged_events,
+                              static_cast<uint64_t>(line.data() - bytes_.view().data()) + end.offset_bytes());
+    }
+    batch.end = line.size();
+    walk_.reset();
+    return true;
   }
+  batch.end = walk_->at().offset_bytes();
   return true;
 }
 
@@ -148,7 +150,12 @@ void ParallelDecoder::Commit(Worker& worker, const Batch& batch) {
   Move(into_.size_bytes, from.size_bytes);
   Move(into_.is_allocation, from.is_allocation);
   Move(into_.memory_id, from.memory_id);
-  if (batch.ends_line) (*release_)(lines_[batch.line].bytes);
+  if (batch.line != committed_line_) {
+    committed_line_ = batch.line;
+    released_bytes_ = 0;
+  }
+  const std::string_view done = lines_[batch.line].bytes.substr(0, batch.end);
+  released_bytes_ = batch.end - bytes_.Release(done.substr(released_bytes_)).size();
 }
 
 // Gives texts and memory IDs that are new to the worker their common numbers. In the order in which the batch uses

@@ -4,13 +4,13 @@
 // which batch. A batch stays in the cache between the two.
 
 #include <condition_variable>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "readers/xla/loading_walk.h"
 #include "readers/xla/memory_events.h"
 
 namespace memstrata::xla {
@@ -24,18 +24,16 @@ struct LineToDecode {
 
 class ParallelDecoder {
  public:
-  /// `whole` is the file, for offsets; it, `strings` and `into` must outlive the decoder.
-  ParallelDecoder(std::string_view whole, StringPool& strings, DecodedEvents& into);
+  /// `bytes`, `strings` and `into` must outlive the decoder.
+  ParallelDecoder(ScratchBytes& bytes, StringPool& strings, DecodedEvents& into);
   ~ParallelDecoder();
   ParallelDecoder(const ParallelDecoder&) = delete;
   ParallelDecoder& operator=(const ParallelDecoder&) = delete;
 
   /// Steps of events that carry none themselves; must outlive the decoder.
   void set_steps(const StepGroups& steps);
-  /// Decodes the lines of a plane in order. `release` is called with the bytes of each line once they are not needed
-  /// any more, in order. Cost: O(bytes).
-  void DecodePlane(const Plane& plane, std::span<const LineToDecode> lines,
-                   const std::function<void(std::string_view)>& release);
+  /// Decodes the lines of a plane in order, and gives their bytes back. Cost: O(bytes).
+  void DecodePlane(const Plane& plane, std::span<const LineToDecode> lines);
   DecodeCounts counts() const;
 
  private:
@@ -48,7 +46,7 @@ class ParallelDecoder {
   void Commit(Worker& worker, const Batch& batch);
   void MapNames(Worker& worker);
 
-  std::string_view whole_;
+  ScratchBytes& bytes_;
   StringPool& strings_;
   DecodedEvents& into_;
   std::vector<std::unique_ptr<Worker>> workers_;
@@ -60,9 +58,10 @@ class ParallelDecoder {
   std::mutex mutex_;
   std::condition_variable turn_;
   std::span<const LineToDecode> lines_;
-  const std::function<void(std::string_view)>* release_ = nullptr;
+  size_t committed_line_ = SIZE_MAX;  // → lines_
+  size_t released_bytes_ = 0;         // of that line
   size_t next_line_ = 0;
-  std::optional<FieldWalk> walk_;
+  std::optional<LoadingWalk> walk_;
   uint64_t next_ticket_ = 0;  // of the next batch that is taken
   uint64_t next_to_commit_ = 0;
   bool has_failed_ = false;  // a thread ran into an exception; the other one must not wait for it

@@ -1,5 +1,6 @@
 #include "readers/xla/plane_spans.h"
 
+#include "readers/xla/loading_walk.h"
 #include "readers/xla/memory_ids.h"
 
 namespace memstrata::xla {
@@ -60,15 +61,14 @@ void AddModuleRun(XPlaneModule module, int64_t unix_begin_ns, uint32_t track, St
 }
 
 void AddPlaneSpans(const Plane& plane, int64_t line_base_ns, int64_t unix_begin_ns, DeviceSteps& steps,
-                   StoreBuilder& builder) {
+                   ScratchBytes& bytes, StoreBuilder& builder) {
   Store& store = builder.store();
   for (uint32_t track = 0; track < plane.lines.size(); ++track) {
-    const Line line = ReadLineHeader(plane.lines[track]);
+    const Line line = ReadLineHeader(plane.lines[track], bytes);
     const bool is_modules = line.name == kModulesLine;
     if (!is_modules && line.name != "Steps") continue;
-    FieldWalk walk(plane.lines[track]);
-    while (walk.Next()) {
-      if (walk.field() != 4 || !walk.is_message() || walk.cut_off()) continue;
+    LoadingWalk walk(plane.lines[track], bytes);
+    while (walk.NextEvent()) {
       SpanEvent event;
       const Status status = GuardMessage(0, [&] { event = ReadSpanEvent(walk.payload()); });
       const bool fits = line.begin_ns > -kLongestNs && line.begin_ns - kLongestNs < line_base_ns &&

@@ -15,6 +15,6 @@ void AddModuleRun(XPlaneModule module, int64_t unix_begin_ns, uint32_t track, St
 /// Adds the events of the lines "Steps" and "XLA Modules", and the former to `steps`. Line starts count from
 /// `line_base_ns`; `unix_begin_ns` is the profiler's time zero.
 void AddPlaneSpans(const Plane& plane, int64_t line_base_ns, int64_t unix_begin_ns, DeviceSteps& steps,
-                   StoreBuilder& builder);
+                   ScratchBytes& bytes, StoreBuilder& builder);
 
 }  // namespace memstrata::xla

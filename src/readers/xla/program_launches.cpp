@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "readers/xla/loading_walk.h"
 #include "readers/xla/plane_spans.h"
 
 namespace memstrata::xla {
@@ -75,14 +76,13 @@ LaunchFinder::EventFields LaunchFinder::ReadEvent(std::string_view bytes, const 
   return event;
 }
 
-void LaunchFinder::AddHostLine(const Plane& plane, std::string_view bytes, int64_t begin_ps, uint32_t line) {
+void LaunchFinder::AddHostLine(const Plane& plane, std::string_view message, int64_t begin_ps, uint32_t line) {
   const bool has_runs = Contains(plane.stat_names, "module_name");
   if (!has_runs && !Contains(plane.stat_names, "hlo_module")) return;
   StringPool& strings = builder_.store().strings;
   std::vector<Call> calls;
-  FieldWalk walk(bytes);
-  while (walk.Next()) {
-    if (walk.field() != 4 || !walk.is_message() || walk.cut_off()) continue;
+  LoadingWalk walk(message, bytes_);
+  while (walk.NextEvent()) {
     EventFields event;
     // The decoder of memory events counts damaged events.
     const Status status = GuardMessage(0, [&] { event = ReadEvent(walk.payload(), plane); });
@@ -127,13 +127,12 @@ void LaunchFinder::AddDevicePlane(const Plane& plane, int64_t line_base_ns) {
   if (!Contains(plane.stat_names, "hlo_module") || !Contains(plane.stat_names, "correlation_id")) return;
   const uint32_t plane_name = builder_.store().strings.Intern(plane.name).value;
   for (uint32_t track = 0; track < plane.lines.size(); ++track) {
-    const Line header = ReadLineHeader(plane.lines[track]);
+    const Line header = ReadLineHeader(plane.lines[track], bytes_);
     if (header.name == kModulesLine) return;  // the plane says itself which programs ran
     if (header.begin_ns < -kLongestLineStartNs || header.begin_ns - kLongestLineStartNs > line_base_ns) continue;
     const int64_t begin_ns = header.begin_ns - line_base_ns;
-    FieldWalk walk(plane.lines[track]);
-    while (walk.Next()) {
-      if (walk.field() != 4 || !walk.is_message() || walk.cut_off()) continue;
+    LoadingWalk walk(plane.lines[track], bytes_);
+    while (walk.NextEvent()) {
       EventFields event;
       const Status status = GuardMessage(0, [&] { event = ReadEvent(walk.payload(), plane); });
       if (!status || !event.is_possible() || !event.correlation_id || event.hlo_module.empty()) continue;

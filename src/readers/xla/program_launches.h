@@ -15,11 +15,11 @@ namespace memstrata::xla {
 
 class LaunchFinder {
  public:
-  explicit LaunchFinder(StoreBuilder& builder) : builder_(builder) {}
+  LaunchFinder(StoreBuilder& builder, ScratchBytes& bytes) : builder_(builder), bytes_(bytes) {}
 
   /// Reads a line of a host plane; `begin_ps` is its start from the profiler's time zero, `line` its row in
   /// XPlaneTable::lines. Does nothing for planes without the statistics in question. Cost: O(events log events).
-  void AddHostLine(const Plane& plane, std::string_view bytes, int64_t begin_ps, uint32_t line);
+  void AddHostLine(const Plane& plane, std::string_view message, int64_t begin_ps, uint32_t line);
   /// Reads the kernels of a device plane. Cost: O(events).
   void AddDevicePlane(const Plane& plane, int64_t line_base_ns);
   /// Puts launches into the store, and what they ran on devices as spans and modules.
@@ -51,6 +51,7 @@ class LaunchFinder {
   void AddDeviceRuns(const FlatMap<uint64_t, uint32_t>& launch_of_correlation, int64_t unix_begin_ns);
 
   StoreBuilder& builder_;
+  ScratchBytes& bytes_;
   std::vector<XPlaneLaunch> launches_;
   std::vector<KernelLaunch> kernel_launches_;
   std::vector<Kernel> kernels_;

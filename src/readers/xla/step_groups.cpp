@@ -41,9 +41,9 @@ using IterationKey = std::pair<int64_t, int64_t>;  // executor step, iteration
 
 class Grouping {
  public:
-  explicit Grouping(const Space& space) {
+  Grouping(const Space& space, ScratchBytes& bytes) {
     for (const Plane& plane : space.planes) {
-      if (IsHostPlane(plane.name)) graph_.AddPlane(plane);
+      if (IsHostPlane(plane.name)) graph_.AddPlane(plane, bytes);
     }
   }
 
@@ -170,10 +170,10 @@ class Grouping {
 
 }  // namespace
 
-StepGroups GroupSteps(const Space& space) {
+StepGroups GroupSteps(const Space& space, ScratchBytes& bytes) {
   static_assert(kNoStep == INT64_MIN);
   if (!NeedsGrouping(space)) return {};
-  return Grouping(space).Run();
+  return Grouping(space, bytes).Run();
 }
 
 }  // namespace memstrata::xla

@@ -40,6 +40,6 @@ class StepGroups {
 /// Groups the events of the host planes. Empty when the file has its own step numbers, no root events, or the
 /// TensorFlow loop operations that make XProf give up. Cost: decodes every host event once, about 80 bytes each while
 /// it runs.
-StepGroups GroupSteps(const Space& space);
+StepGroups GroupSteps(const Space& space, ScratchBytes& bytes);
 
 }  // namespace memstrata::xla

@@ -55,7 +55,7 @@ struct Clock {
   int64_t line_base_ns = 0;
 };
 
-Clock FindClock(const Space& space) {
+Clock FindClock(const Space& space, ScratchBytes& bytes) {
   Clock clock;
   int64_t first_ns = INT64_MAX;
   for (const Plane& plane : space.planes) {
@@ -64,7 +64,7 @@ Clock FindClock(const Space& space) {
         clock.unix_begin_ns = static_cast<int64_t>(stat.bits);
     }
     for (const std::string_view line : plane.lines) {
-      const int64_t begin_ns = ReadLineHeader(line).begin_ns;
+      const int64_t begin_ns = ReadLineHeader(line, bytes).begin_ns;
       if (begin_ns > kLargestRelativeNs && begin_ns < kLargestUnixNs) first_ns = std::min(first_ns, begin_ns);
     }
   }
@@ -83,15 +83,15 @@ class XPlaneReading {
         builder_(builder),
         bytes_(bytes),
         space_(space),
-        clock_(FindClock(space)),
-        launches_(builder),
-        decoder_(bytes.view(), builder.store().strings, events_) {}
+        clock_(FindClock(space, bytes)),
+        launches_(builder, bytes),
+        decoder_(bytes, builder.store().strings, events_) {}
 
   Status Run() {
     source_.source = builder_.current_source();
     source_.host = HostName();
     source_.unix_begin_ns = clock_.unix_begin_ns;
-    steps_ = GroupSteps(space_);
+    steps_ = GroupSteps(space_, bytes_);
     decoder_.set_steps(steps_);
     for (const Plane& plane : space_.planes) ReadPlane(plane);
     launches_.Finish(clock_.unix_begin_ns);
@@ -155,8 +155,8 @@ class XPlaneReading {
     source_.has_host_plane |= is_first;
     Store& store = builder_.store();
     std::vector<LineToDecode> lines;
-    for (const std::string_view bytes : plane.lines) {
-      const Line header = ReadLineHeader(bytes);
+    for (const std::string_view message : plane.lines) {
+      const Line header = ReadLineHeader(message, bytes_);
       const bool fits =
           header.begin_ns > -kLongestLineStartNs && header.begin_ns - kLongestLineStartNs < clock_.line_base_ns;
       if (!fits) {
@@ -168,10 +168,10 @@ class XPlaneReading {
       const auto line = static_cast<uint32_t>(store.xplane.lines.size());
       const int64_t begin_ps = (header.begin_ns - clock_.line_base_ns) * 1000;
       store.xplane.lines.push_back({begin_ps, builder_.current_source(), is_first, store.strings.Intern(header.name)});
-      lines.push_back({bytes, begin_ps, line});
-      launches_.AddHostLine(plane, bytes, begin_ps, line);
+      lines.push_back({message, begin_ps, line});
+      launches_.AddHostLine(plane, message, begin_ps, line);
     }
-    decoder_.DecodePlane(plane, lines, [&](std::string_view done) { bytes_.Release(done); });
+    decoder_.DecodePlane(plane, lines);
   }
 
   void ReadDevicePlane(const Plane& plane) {
@@ -181,7 +181,8 @@ class XPlaneReading {
       }
     }
     launches_.AddDevicePlane(plane, clock_.line_base_ns);
-    AddPlaneSpans(plane, clock_.line_base_ns, clock_.unix_begin_ns, device_steps_, builder_);
+    AddPlaneSpans(plane, clock_.line_base_ns, clock_.unix_begin_ns, device_steps_, bytes_, builder_);
+    for (const std::string_view line : plane.lines) bytes_.Release(line);
   }
 
   void NoteProblems() {
@@ -213,6 +214,9 @@ class XPlaneReading {
     note(Severity::kWarning, "unconnected_threads",
          "So much work shares one id that it was not followed across threads; its step is not known.", kUnknownBytes,
          steps_.skipped_connections);
+    if (bytes_.has_shrunk()) {
+      log.Note(Severity::kDataLoss, "file_changed", "The file was cut or became unreadable while it was read.");
+    }
     if (space_.truncated || counts.cut_off) {
       note(Severity::kDataLoss, "truncated",
            "The file ends in the middle of a record: it was cut off. What was read before is shown.",
@@ -291,8 +295,8 @@ class XPlaneReading {
 };
 
 Status Read(Input& input, StoreBuilder& builder, const ReadContext& context) {
-  MEMSTRATA_ASSIGN_OR_RETURN(ScratchBytes bytes, ScratchBytes::Read(*input.bytes, context.limits.memory_bytes));
-  MEMSTRATA_ASSIGN_OR_RETURN(const Space space, ReadSpace(bytes.view()));
+  MEMSTRATA_ASSIGN_OR_RETURN(ScratchBytes bytes, ScratchBytes::Open(input, context.limits.memory_bytes));
+  MEMSTRATA_ASSIGN_OR_RETURN(const Space space, ReadSpace(bytes));
   return XPlaneReading(input, builder, bytes, space).Run();
 }
 

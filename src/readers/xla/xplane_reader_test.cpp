@@ -1,6 +1,8 @@
 #include "readers/xla/xplane_reader.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include "readers/xla/testing/xspace_builder.h"
 
@@ -12,6 +14,20 @@ using namespace testing;
 Result<Store> Read(std::string bytes) {
   return OpenBytes("host0.xplane.pb", std::move(bytes),
                    {.format = "", .context = {.limits = DefaultReadLimits(), .progress = {}}});
+}
+
+std::string Gzip(const std::string& bytes) {
+  z_stream stream{};
+  EXPECT_EQ(deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string packed(deflateBound(&stream, bytes.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
 }
 
 const Diagnostic* FindDiagnostic(const Store& store, std::string_view code) {
@@ -43,6 +59,30 @@ TEST(XPlaneReaderTest, OrdersThreadsByAbsoluteTime) {
   EXPECT_EQ(store->allocations.free_seq[0], 1u);
   EXPECT_TRUE(heap.capabilities.complete_history);
   EXPECT_EQ(FindDiagnostic(*store, "heap_jump"), nullptr);
+}
+
+// A plain file is read in parts while it is decoded; a packed one lies in memory. Both must give the same.
+TEST(XPlaneReaderTest, LargeFilesReadTheSamePackedAndPlain) {
+  PlaneBuilder plane("/host:CPU");
+  constexpr int64_t kEvents = 60'000;
+  for (int thread = 0; thread < 3; ++thread) {
+    plane.Line(fmt::format("thread {}", thread), thread * 10);
+    for (int64_t i = thread; i < kEvents; i += 3)
+      plane.Event("MemoryAllocation", i * 1000, MemoryStats("GPU_0_bfc", 256 * (i + 1), 0, 256, 256, 0x1000 + 256 * i));
+  }
+  const std::string bytes = SpaceBytes({plane.Bytes()});
+  ASSERT_GT(bytes.size(), size_t{4} << 20);  // worth two threads
+  const Result<Store> plain = Read(bytes);
+  const Result<Store> packed = Read(Gzip(bytes));
+  ASSERT_TRUE(plain) << plain.error().message;
+  ASSERT_TRUE(packed) << packed.error().message;
+  ASSERT_EQ(plain->events.size(), static_cast<size_t>(kEvents));
+  ASSERT_EQ(packed->events.size(), static_cast<size_t>(kEvents));
+  for (size_t row = 0; row < plain->events.size(); ++row) {
+    ASSERT_EQ(plain->xplane.events.heap_bytes[row], packed->xplane.events.heap_bytes[row]) << row;
+    ASSERT_EQ(plain->xplane.events.time_ps[row], packed->xplane.events.time_ps[row]) << row;
+    ASSERT_EQ(plain->events.addr[row], packed->events.addr[row]) << row;
+  }
 }
 
 TEST(XPlaneReaderTest, OrdersEqualTimesByTheirHeapValues) {

@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "readers/xla/loading_walk.h"
+
 namespace memstrata::xla {
 namespace {
 
@@ -45,42 +47,42 @@ EventMetadata ReadMapEntry(std::string_view entry) {
 
 class SpaceReader {
  public:
-  explicit SpaceReader(std::string_view bytes) : bytes_(bytes) {}
+  explicit SpaceReader(ScratchBytes& bytes) : bytes_(bytes) {}
 
   Result<Space> Read() {
-    FieldWalk walk(bytes_);
+    LoadingWalk walk(bytes_.view(), bytes_);
     while (walk.Next()) {
-      if (!walk.is_message()) continue;
-      switch (walk.field()) {
+      if (!walk.at().is_message()) continue;
+      switch (walk.at().field()) {
         case 1:
           ReadPlane(walk.payload());
           break;
         case 2:
-          space_.errors.push_back(walk.payload());
+          space_.errors.push_back(walk.LoadPayload());
           break;
         case 3:
-          space_.warnings.push_back(walk.payload());
+          space_.warnings.push_back(walk.LoadPayload());
           break;
         case 4:
-          space_.hostnames.push_back(walk.payload());
+          space_.hostnames.push_back(walk.LoadPayload());
           break;
         default:
           break;
       }
     }
-    if (walk.damaged()) {
+    if (walk.at().damaged()) {
       if (space_.planes.empty()) {
         return Fail(ErrorCode::kCorruptInput, "This is not an XPlane file: its protobuf encoding is broken here.",
-                    walk.offset_bytes());
+                    walk.at().offset_bytes());
       }
-      NoteDamage(walk.offset_bytes());
+      NoteDamage(walk.at().offset_bytes());
     }
-    space_.truncated = walk.cut_off();
+    space_.truncated = walk.at().cut_off();
     return std::move(space_);
   }
 
  private:
-  uint64_t Offset(std::string_view part) const { return static_cast<uint64_t>(part.data() - bytes_.data()); }
+  uint64_t Offset(std::string_view part) const { return static_cast<uint64_t>(part.data() - bytes_.view().data()); }
 
   void NoteDamage(uint64_t offset) {
     if (space_.damage_count++ == 0) space_.first_damage_offset = offset;
@@ -88,19 +90,22 @@ class SpaceReader {
 
   void ReadPlane(std::string_view bytes) {
     Plane plane;
-    FieldWalk walk(bytes);
+    LoadingWalk walk(bytes, bytes_);
     while (walk.Next()) {
-      if (!walk.is_message()) continue;
-      if (walk.field() == 2) {
-        plane.name = walk.payload();
-      } else if (walk.field() == 3) {
+      if (!walk.at().is_message()) continue;
+      if (walk.at().field() == 3) {
         plane.lines.push_back(walk.payload());
-      } else if (!walk.cut_off()) {
-        const Status status = GuardMessage(0, [&] { ReadTables(walk, plane); });
+        continue;
+      }
+      walk.LoadPayload();
+      if (walk.at().field() == 2) {
+        plane.name = walk.payload();
+      } else if (!walk.at().cut_off()) {
+        const Status status = GuardMessage(0, [&] { ReadTables(walk.at(), plane); });
         if (!status) NoteDamage(Offset(walk.payload()));
       }
     }
-    if (walk.damaged()) NoteDamage(Offset(bytes) + walk.offset_bytes());
+    if (walk.at().damaged()) NoteDamage(Offset(bytes) + walk.at().offset_bytes());
     space_.planes.push_back(std::move(plane));
   }
 
@@ -117,7 +122,7 @@ class SpaceReader {
     }
   }
 
-  std::string_view bytes_;
+  ScratchBytes& bytes_;
   Space space_;
 };
 
@@ -168,23 +173,23 @@ void NameTable::Add(int64_t id, std::string_view name) {
   dense_[key] = index;
 }
 
-Line ReadLineHeader(std::string_view bytes) {
+Line ReadLineHeader(std::string_view message, ScratchBytes& bytes) {
   Line line;
   bool has_begin = false;
   bool has_name = false;
-  FieldWalk walk(bytes);
+  LoadingWalk walk(message, bytes);
   while (!(has_begin && has_name) && walk.Next()) {
-    if (walk.field() == 3 && walk.type() == WireType::varint) {
-      line.begin_ns = walk.signed_number();
+    if (walk.at().field() == 3 && walk.at().type() == WireType::varint) {
+      line.begin_ns = walk.at().signed_number();
       has_begin = true;
-    } else if (walk.field() == 2 && walk.is_message()) {
-      line.name = walk.payload();
+    } else if (walk.at().field() == 2 && walk.at().is_message()) {
+      line.name = walk.LoadPayload();
       has_name = true;
     }
   }
   return line;
 }
 
-Result<Space> ReadSpace(std::string_view bytes) { return SpaceReader(bytes).Read(); }
+Result<Space> ReadSpace(ScratchBytes& bytes) { return SpaceReader(bytes).Read(); }
 
 }  // namespace memstrata::xla

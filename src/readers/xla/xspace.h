@@ -2,7 +2,8 @@
 // The outer shape of an XSpace file (XProf's *.xplane.pb): planes, their name tables and where their lines lie. Field
 // numbers: docs/formats/xplane.md. Nothing here knows about memory.
 //
-// Everything is a view into the caller's bytes. A file that was cut off gives what is there and says so.
+// Everything is a view into the caller's bytes. Lines are not loaded: they are most of a file, and each is walked when
+// its turn comes (loading_walk.h). A file that was cut off gives what is there and says so.
 
 #include <cstdint>
 #include <cstring>
@@ -11,6 +12,7 @@
 
 #include "base/flat_map.h"
 #include "io/protowire/message.h"
+#include "io/source/scratch_bytes.h"
 
 namespace memstrata::xla {
 
@@ -94,7 +96,7 @@ struct EventMetadata {
 
 struct Plane {
   std::string_view name;
-  std::vector<std::string_view> lines;  // XLine messages, in file order
+  std::vector<std::string_view> lines;  // XLine messages, in file order; not loaded
   NameTable event_names;
   NameTable stat_names;
   std::vector<Stat> stats;
@@ -106,7 +108,7 @@ struct Line {
   int64_t begin_ns = 0;
 };
 /// Name and start of a line, without its events.
-Line ReadLineHeader(std::string_view bytes);
+Line ReadLineHeader(std::string_view line, ScratchBytes& bytes);
 
 struct Space {
   std::vector<Plane> planes;
@@ -119,6 +121,6 @@ struct Space {
 };
 
 /// kCorruptInput when the bytes are no XSpace at all; damage inside a plane is counted instead.
-Result<Space> ReadSpace(std::string_view bytes);
+Result<Space> ReadSpace(ScratchBytes& bytes);
 
 }  // namespace memstrata::xla

@@ -142,9 +142,13 @@ void WriteLayers(JsonWriter& json, const Store& store, const HeapExplained& heap
   json.StartArray();
   for (const RepeatedLayer& layer : heap.layers) {
     json.StartObject();
-    json.Field("count", layer.call_count);
+    json.Field("module", std::string_view(layer.loop.place));
+    json.Field("count", layer.loop.layer_count);
     json.Field("kept_bytes", layer.kept_bytes);
-    WriteStack(json, store, "stack", layer.call);
+    json.Field("gradient_bytes", layer.gradient_bytes);
+    json.Field("parameter_bytes", layer.parameter_bytes);
+    json.Field("optimizer_state_bytes", layer.optimizer_state_bytes);
+    WriteStack(json, store, "stack", layer.loop.call);
     json.EndObject();
   }
   json.EndArray();

@@ -16,7 +16,10 @@ class ExplainText {
       : answer_(answer), style_(style), width_(static_cast<size_t>(std::clamp(style.width, 60, 140))) {}
 
   std::string Write() {
-    if (answer_.heaps.empty()) out_ += "No device memory was in use when this file was written.\n";
+    if (answer_.heaps.empty()) {
+      out_ += answer_.store->missing.empty() ? "No device memory was in use when this file was written.\n"
+                                             : "There is no heap to explain.\n";
+    }
     for (const HeapExplained& heap : answer_.heaps) WriteHeap(heap);
     for (const Missing& missing : answer_.store->missing)
       out_ +=
@@ -36,6 +39,14 @@ class ExplainText {
     WriteMarks(heap);
     WriteNextPeaks(heap);
     WriteLayers(heap);
+    if (answer_.store->HasXPlaneDetails(*analysis.heap)) {
+      out_ += "\n  " +
+              WrapLines(
+                  "Phases and kinds of memory are recognised in recordings of PyTorch. Who holds this heap, "
+                  "by operation and program, is in `memstrata summary`.",
+                  width_ - 4, 2) +
+              "\n";
+    }
   }
 
   // A broken run starts with its cause; a healthy one says so in one line.
@@ -58,6 +69,10 @@ class ExplainText {
   void WriteSteps(const HeapExplained& heap) {
     if (heap.steps.empty()) return;
     const std::string_view basis = kPhaseBasisNames[static_cast<size_t>(heap.analysis.timeline.basis)];
+    const bool has_phases = std::any_of(heap.phases.begin(), heap.phases.end(), [](const PhaseExplained& phase) {
+      return phase.span.phase != Phase::kOther;
+    });
+    if (!has_phases) return;
     Heading(fmt::format("{} {}, found by {}", heap.steps.size(), heap.steps.size() == 1 ? "step" : "steps", basis));
     const uint32_t step = heap.marks.step == kNone ? 0 : heap.marks.step;
     out_ += style_.Dim(fmt::format("  step {}          events        peak       change\n", step));
@@ -86,7 +101,9 @@ class ExplainText {
   }
 
   void WriteBands(const HeapExplained& heap) {
-    if (heap.bands.empty()) return;
+    const bool knows_kinds = std::any_of(heap.bands.begin(), heap.bands.end(),
+                                         [](const Band& band) { return band.category != Category::kUnknown; });
+    if (!knows_kinds) return;
     const Peak& peak = heap.analysis.peak;
     const std::string where =
         peak.moment.seq() == kNone
@@ -122,14 +139,13 @@ class ExplainText {
   }
 
   void WriteLayers(const HeapExplained& heap) {
-    const Store& store = *answer_.store;
     bool has_heading = false;
     for (const RepeatedLayer& layer : heap.layers) {
       if (layer.kept_bytes * 100 < heap.analysis.peak.bytes) continue;
       if (!has_heading) Heading("Layers that repeat, and what they keep for the backward");
       has_heading = true;
-      out_ += fmt::format("  {}  {} calls from {}\n", PadLeft(FormatBytes(layer.kept_bytes), 10),
-                          FormatCount(layer.call_count), UsefulFrameName(store, layer.call));
+      out_ += fmt::format("  {}  {} layers called from {}\n", PadLeft(FormatBytes(layer.kept_bytes), 10),
+                          FormatCount(layer.loop.layer_count), layer.loop.place);
     }
   }
 

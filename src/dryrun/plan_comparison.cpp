@@ -1,0 +1,149 @@
+#include "dryrun/plan_comparison.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <fstream>
+
+#include "dryrun/wheel.h"
+#include "plan/simulated_step.h"
+
+namespace memstrata::data {
+extern const std::string_view kDryRunPlan;
+}
+
+namespace memstrata::dryrun {
+namespace {
+
+using plan::Task;
+using plan::Workload;
+
+// The head of the model, by a name that python/memstrata/dryrun_plan.py knows.
+std::string_view KindOf(const plan::ModelDescription& model) {
+  if (std::holds_alternative<plan::T5Spec>(model.step)) return "seq2seq";
+  const auto* encoder = std::get_if<plan::EncoderSpec>(&model.step);
+  if (encoder == nullptr) return "causal";
+  switch (encoder->task) {
+    case plan::EncoderTask::kMaskedLanguage:
+      return "masked";
+    case plan::EncoderTask::kImageClasses:
+      return "image";
+    case plan::EncoderTask::kContrast:
+      return "contrast";
+  }
+  return "masked";
+}
+
+std::optional<uint64_t> Bytes(const std::map<std::string, std::string>& measured, const std::string& name) {
+  const auto found = measured.find(name);
+  if (found == measured.end()) return std::nullopt;
+  uint64_t value = 0;
+  const char* end = found->second.data() + found->second.size();
+  if (std::from_chars(found->second.data(), end, value).ptr != end) return std::nullopt;
+  return value;
+}
+
+// The scores that one forward gives, in the precision of its products. Contrasting models give none over a vocabulary.
+std::optional<uint64_t> LogitBytes(const plan::Plan& plan) {
+  const Workload& workload = plan.workload;
+  const auto* encoder = std::get_if<plan::EncoderSpec>(&plan.model.step);
+  if (encoder != nullptr && encoder->task == plan::EncoderTask::kContrast) return std::nullopt;
+  int64_t positions = workload.sequence;
+  if (encoder != nullptr && encoder->task == plan::EncoderTask::kImageClasses) positions = 1;
+  if (std::holds_alternative<plan::T5Spec>(plan.model.step) && workload.target_sequence > 0)
+    positions = workload.target_sequence;
+  if (workload.logits_to_keep > 0) positions = std::min(positions, workload.logits_to_keep);
+  return static_cast<uint64_t>(workload.batch * positions * plan.model.vocabulary) *
+         plan::ComputeBytes(workload.precision);
+}
+
+std::map<std::string, std::string> ReadMeasured(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return ParseProbe(std::string{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()});
+}
+
+std::string TextOf(const std::map<std::string, std::string>& measured, const std::string& name) {
+  const auto found = measured.find(name);
+  return found == measured.end() ? "" : found->second;
+}
+
+}  // namespace
+
+std::optional<int64_t> ComparedTerm::DifferenceBytes() const {
+  if (!planned_bytes || !measured_bytes) return std::nullopt;
+  return static_cast<int64_t>(*planned_bytes) - static_cast<int64_t>(*measured_bytes);
+}
+
+std::optional<double> ComparedTerm::Error() const {
+  const std::optional<int64_t> difference = DifferenceBytes();
+  if (!difference || *measured_bytes == 0) return std::nullopt;
+  return static_cast<double>(*difference) / static_cast<double>(*measured_bytes);
+}
+
+std::optional<std::string> WhyNotComparable(const plan::PlanRequest& request) {
+  const Workload& workload = request.workload;
+  if (!workload.assets.empty()) return "Assets are memory that you name; a dry run knows nothing of them.";
+  if (workload.lora_rank > 0) return "LoRA adapters come from a package that the dry run of a plan does not use.";
+  if (workload.task == Task::kServe) return "A serving engine plans its own memory: run it with memstrata dryrun.";
+  if (!plan::CanSimulate(request)) {
+    return "A dry run of a plan is PyTorch with transformers on one device, uncompiled, with the plain loss and one of "
+           "its optimizers, for the models whose step the planner knows operation by operation.";
+  }
+  return std::nullopt;
+}
+
+Result<DryRunRequest> RequestOfPlan(const plan::PlanRequest& request, const std::string& config,
+                                    const std::string& interpreter) {
+  if (const std::optional<std::string> reason = WhyNotComparable(request))
+    return Fail(ErrorCode::kInvalidArgument, *reason);
+  DryRunRequest dry_run;
+  dry_run.interpreter = interpreter;
+  dry_run.command = {interpreter, "-c", std::string(data::kDryRunPlan), config, std::string(KindOf(request.model))};
+  for (const auto& [name, value] : plan::EffectiveInputs(request.workload)) {
+    dry_run.command.push_back(fmt::format("{}={}", name, value));
+  }
+  dry_run.card = *request.card;
+  // A mask of ones is asked whether all of it is one.
+  dry_run.true_after = request.workload.mask == plan::AttentionMask::kOnes ? 1 : 0;
+  dry_run.output_to_stderr = true;
+  return dry_run;
+}
+
+std::vector<ComparedTerm> PairTerms(const plan::Plan& plan, const std::map<std::string, std::string>& measured) {
+  const plan::DevicePlan& device = plan.devices.front();
+  const plan::StateBytes& states = device.states;
+  std::vector<ComparedTerm> terms;
+  const auto add = [&](const std::string& term, std::optional<uint64_t> planned, const std::string& name) {
+    terms.push_back({term, planned, Bytes(measured, name)});
+  };
+  add("weights", states.parameters, "term.weights");
+  add("buffers", states.buffers, "term.buffers");
+  if (plan.workload.task == Task::kTrain) {
+    add("gradients", states.gradients, "term.gradients");
+    if (plan.workload.optimizer != plan::OptimizerName::kNone)
+      add("optimizer", states.optimizer_state, "term.optimizer");
+    add("activations", states.activations_end_of_forward, "term.activations");
+    add("optimizer_transient", states.optimizer_transient, "term.optimizer_transient");
+  }
+  add("logits", LogitBytes(plan), "term.logits");
+  if (plan.workload.task == Task::kGenerate) add("kv_cache", states.kv_cache, "term.kv_cache");
+  for (const auto& [phase, bytes] : device.phase_peaks) add(phase + "_peak", bytes, "phase_peak." + phase);
+  add("framework_peak", device.framework_peak_bytes, "term.framework_peak");
+  add("framework_reserved", device.framework_reserved_bytes, "term.framework_reserved");
+  return terms;
+}
+
+Result<PlanComparison> ComparePlan(plan::Plan plan, const DryRunRequest& request, const Stage& stage) {
+  PlanComparison comparison;
+  comparison.card = request.card;
+  MEMSTRATA_ASSIGN_OR_RETURN(comparison.run, RunOnce(request, stage));
+  const std::map<std::string, std::string> measured = ReadMeasured(stage.record_folder() + "/plan.tsv");
+  comparison.transformers_version = TextOf(measured, "transformers");
+  const bool has_ended = measured.contains("peak_phase");
+  comparison.last_phase = TextOf(measured, has_ended ? "peak_phase" : "phase");
+  if (has_ended) comparison.terms = PairTerms(plan, measured);
+  comparison.plan = std::move(plan);
+  return comparison;
+}
+
+}  // namespace memstrata::dryrun

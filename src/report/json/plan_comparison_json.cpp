@@ -1,0 +1,86 @@
+#include "report/json/plan_comparison_json.h"
+
+#include "base/json_writer.h"
+
+namespace memstrata {
+namespace {
+
+using dryrun::ComparedTerm;
+using dryrun::PlanComparison;
+using dryrun::Verdict;
+
+void WriteText(JsonWriter& json, std::string_view key, const std::string& text) {
+  json.Key(key);
+  text.empty() ? json.Null() : json.Value(std::string_view(text));
+}
+
+void WriteTerms(JsonWriter& json, const std::vector<ComparedTerm>& terms) {
+  json.Key("terms");
+  json.StartArray();
+  for (const ComparedTerm& term : terms) {
+    json.StartObject();
+    json.Field("term", std::string_view(term.term));
+    json.Field("planned_bytes", term.planned_bytes);
+    json.Field("dryrun_bytes", term.measured_bytes);
+    json.Field("difference_bytes", term.DifferenceBytes());
+    json.Field("error", term.Error());
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteMissing(JsonWriter& json, const PlanComparison& comparison) {
+  json.Key("missing");
+  json.StartArray();
+  const auto write = [&json](std::string_view what, std::string_view why, std::string_view how_to_get) {
+    json.StartObject();
+    json.Field("what", what);
+    json.Field("why", why);
+    json.Field("how_to_get", how_to_get);
+    json.EndObject();
+  };
+  if (comparison.terms.empty()) write("terms", "memory ended before the third step", "give a larger --card");
+  for (const ComparedTerm& term : comparison.terms) {
+    if (!term.planned_bytes) write(term.term, "the plan has no such figure for this model", "");
+    if (!term.measured_bytes) write(term.term, "the model gave nothing of this kind", "");
+  }
+  json.EndArray();
+}
+
+}  // namespace
+
+std::string PlanComparisonJson(const PlanComparison& comparison) {
+  const plan::Plan& plan = comparison.plan;
+  JsonWriter json;
+  json.StartObject();
+  json.Field("schema", "memstrata.plan_dryrun/1");
+  json.Key("model");
+  json.StartObject();
+  json.Field("name", std::string_view(plan.model.name));
+  json.Field("parameter_count", plan.model.parameter_count);
+  json.EndObject();
+  json.Key("workload");
+  json.StartObject();
+  for (const auto& [name, value] : plan::EffectiveInputs(plan.workload)) json.Field(name, std::string_view(value));
+  json.EndObject();
+  json.Key("card");
+  json.StartObject();
+  json.Field("name", std::string_view(comparison.card.name));
+  json.Field("capacity_bytes", comparison.card.visible_bytes);
+  json.EndObject();
+  json.Field("torch", std::string_view(comparison.run.processes.front().torch_version));
+  WriteText(json, "transformers", comparison.transformers_version);
+  json.Field("planned_fits", plan.devices.front().simulation_fits);
+  json.Field("dryrun_fits", comparison.run.verdict() == Verdict::kFits);
+  WriteText(json, "planned_peak_phase", plan.devices.front().peak_phase);
+  WriteText(json, "dryrun_phase", comparison.last_phase);
+  WriteTerms(json, comparison.terms);
+  WriteMissing(json, comparison);
+  json.Key("diagnostics");
+  json.StartArray();
+  json.EndArray();
+  json.EndObject();
+  return json.Finish();
+}
+
+}  // namespace memstrata

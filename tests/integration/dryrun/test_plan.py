@@ -1,0 +1,115 @@
+"""`memstrata plan --dryrun`, and models that transformers builds: bytes that theory gives exactly."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..program import Program, check_schema
+from .card import TIMEOUT_S
+from .environments import environment, has_module
+
+FITS, DOES_NOT_FIT, USAGE = 0, 3, 2
+VOCABULARY, WIDTH, LAYER_COUNT, BATCH, LENGTH = 1000, 64, 2, 2, 128
+GPT2 = {
+    "model_type": "gpt2",
+    "vocab_size": VOCABULARY,
+    "n_positions": LENGTH,
+    "n_embd": WIDTH,
+    "n_layer": LAYER_COUNT,
+    "n_head": 4,
+}
+LLAMA = {
+    "model_type": "llama",
+    "vocab_size": VOCABULARY,
+    "hidden_size": WIDTH,
+    "intermediate_size": 160,
+    "num_hidden_layers": LAYER_COUNT,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": LENGTH,
+    "tie_word_embeddings": False,
+}
+# Token and position tables; two norms, attention, MLP, each with biases; a last norm. The head is the token table.
+GPT2_COUNT = VOCABULARY * WIDTH + LENGTH * WIDTH + LAYER_COUNT * (12 * WIDTH**2 + 13 * WIDTH) + 2 * WIDTH
+# Token table and head; query and output, key and value of half the width; gate, up and down; two norms; a last norm.
+LLAMA_COUNT = 2 * VOCABULARY * WIDTH + LAYER_COUNT * (3 * WIDTH**2 + 3 * WIDTH * 160 + 2 * WIDTH) + WIDTH
+
+
+def python_with_transformers() -> str:
+    """One release is enough for what does not depend on it."""
+    made = environment("2.7.1")
+    if made.problem:
+        pytest.skip(made.problem)
+    return made.python
+
+
+def compare(program: Program, python: str, model: Path | str, *arguments: str) -> tuple[int, Any, bytes]:
+    if not has_module(python, "transformers"):
+        pytest.skip("this environment has no transformers")
+    command = [str(program.binary), "plan", "--model", str(model), "--dryrun", "--python", python, "--json", *arguments]
+    done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False)
+    answer = json.loads(done.stdout)
+    if done.returncode in (FITS, DOES_NOT_FIT):
+        check_schema(answer, "plan_dryrun")
+    return done.returncode, answer, done.stdout
+
+
+@pytest.fixture(params=[(GPT2, GPT2_COUNT), (LLAMA, LLAMA_COUNT)], ids=["gpt2", "llama"])
+def model(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, int]:
+    config, parameter_count = request.param
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config))
+    return path, parameter_count
+
+
+def test_a_training_step_has_the_bytes_of_theory(program: Program, python: str, model: tuple[Path, int]) -> None:
+    path, count = model
+    shape = ("--batch", str(BATCH), "--sequence", str(LENGTH), "--precision", "bf16_autocast")
+    status, answer, printed = compare(program, python, path, *shape)
+    terms = {term["term"]: term for term in answer["terms"]}
+    found = {name: term["dryrun_bytes"] for name, term in terms.items()}
+    assert status == FITS and answer["dryrun_fits"] is True and answer["planned_fits"] is True
+    assert found["weights"] == found["gradients"] == 4 * count
+    assert found["optimizer"] == 2 * 4 * count
+    assert found["logits"] == BATCH * LENGTH * VOCABULARY * 2
+    for name in ("weights", "gradients", "optimizer", "logits"):
+        assert terms[name]["difference_bytes"] == 0
+    assert abs(terms["framework_peak"]["error"]) < 0.05  # half of so small a peak are workspaces
+    assert answer["planned_peak_phase"] == answer["dryrun_phase"]
+    if count == LLAMA_COUNT:
+        assert printed == compare(program, python, path, *shape)[2]  # a second run allocates the same
+
+
+def test_generation_keeps_keys_and_values_of_every_token(program: Program, model: tuple[Path, int]) -> None:
+    path, count = model
+    python = python_with_transformers()
+    prompt, new_tokens = 48, 8
+    shape = ("--batch", str(BATCH), "--sequence", str(prompt), "--new-tokens", str(new_tokens), "--mask", "none")
+    status, answer, _ = compare(program, python, path, "--task", "generate", "--precision", "bf16", *shape)
+    found = {term["term"]: term["dryrun_bytes"] for term in answer["terms"]}
+    kv_width = WIDTH if count == GPT2_COUNT else WIDTH // 2
+    assert status == FITS
+    assert found["weights"] == 2 * count
+    assert found["kv_cache"] == LAYER_COUNT * 2 * BATCH * (prompt + new_tokens) * kv_width * 2
+    assert answer["dryrun_phase"] == "prefill"
+
+
+def test_memory_that_ends_is_an_answer(program: Program) -> None:
+    python = python_with_transformers()
+    status, answer, _ = compare(program, python, "llama-3.1-8b", "--card", "l4", "--sequence", "256")
+    assert status == DOES_NOT_FIT
+    assert answer["dryrun_fits"] is False and answer["planned_fits"] is False
+    assert answer["terms"] == [] and answer["missing"][0]["what"] == "terms"
+
+
+def test_what_cannot_be_compared_is_said_before_anything_runs(program: Program) -> None:
+    python = python_with_transformers()
+    refused = {("--lora-rank", "8"): "LoRA", ("--parallel", "dp=2"): "one device", ("--card", "mi300x"): "NVIDIA"}
+    for arguments, word in refused.items():
+        status, answer, _ = compare(program, python, "gpt2", *arguments)
+        assert status == USAGE and word in answer["message"]
