@@ -24,6 +24,8 @@ struct ScoredRow {
   std::map<std::string, std::pair<uint64_t, std::optional<uint64_t>>> terms;  // predicted, measured
   std::optional<bool> phase_is_right;
   std::optional<bool> fit_is_right;
+  std::string bounds;        // which rows share bounds: the constant's name
+  std::string group;         // rows of one group stay together when bounds are held out: the condition, or the source
   std::string out_of_scope;  // the reason, or empty
   std::map<std::string, double> naive_errors;
 };
@@ -34,6 +36,17 @@ std::vector<ScoredRow> ScoreDryRuns(const std::vector<CsvRow>& rows, const std::
 std::vector<ScoredRow> ScorePoints(const std::vector<CsvRow>& rows);
 /// Rows of Megatron's golden values.
 std::vector<ScoredRow> ScoreMegatron(const std::vector<CsvRow>& rows);
+
+/// How bounds do that are set without the rows that they are tried on.
+struct HeldOut {
+  size_t rows = 0;
+  size_t above_high = 0;
+  size_t below_low = 0;
+  double median_width = 0;  // (high - low) / best
+};
+/// Five folds by group; a fold's bounds are the 5th and 95th percentile of measured / best in the other four, among
+/// rows with the same bounds.
+HeldOut ScoreHeldOut(const std::vector<ScoredRow>& rows);
 
 /// Fills best, low, high and error from a device of a plan.
 void SetPrediction(const plan::DevicePlan& device, ScoredRow& row);

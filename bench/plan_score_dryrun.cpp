@@ -99,6 +99,7 @@ void SetTerms(const plan::DevicePlan& device, const CsvRow& row, ScoredRow& scor
 ScoredRow ScoreRow(const CsvRow& row, const std::string& folder) {
   ScoredRow scored;
   scored.id = Cell(row, "row");
+  scored.group = Cell(row, "config");
   scored.family = Cell(row, "family");
   const Result<PlanRequest> request = RequestOf(row, folder);
   if (!request) {

@@ -181,6 +181,22 @@ void PrintText(const std::vector<ScoredRow>& rows) {
   }
 }
 
+void PrintHeldOut(const HeldOut& held_out) {
+  fmt::print(
+      "\nheld out (five folds by condition, bounds from the other four): {} rows, above high {}, below low {}, width "
+      "median {:.1f} %\n",
+      held_out.rows, held_out.above_high, held_out.below_low, 100 * held_out.median_width);
+}
+
+void WriteHeldOut(const HeldOut& held_out, JsonWriter& json) {
+  json.StartObject();
+  json.Field("rows", static_cast<uint64_t>(held_out.rows));
+  json.Field("measured_above_high", static_cast<uint64_t>(held_out.above_high));
+  json.Field("measured_below_low", static_cast<uint64_t>(held_out.below_low));
+  json.Field("median_interval_width", held_out.median_width);
+  json.EndObject();
+}
+
 Result<std::vector<ScoredRow>> ScoreTable(std::string_view kind, const std::string& path) {
   MEMSTRATA_ASSIGN_OR_RETURN(const std::string text, plan::ReadSmallFile(path, kMaxTableBytes));
   const std::vector<CsvRow> rows = ParseCsv(text);
@@ -212,6 +228,7 @@ int Run(int argc, char** argv) {
   }
   if (!json) {
     PrintText(rows);
+    PrintHeldOut(ScoreHeldOut(rows));
     return 0;
   }
   JsonWriter writer;
@@ -227,6 +244,8 @@ int Run(int argc, char** argv) {
     WriteSummary(summary, writer);
   }
   writer.EndObject();
+  writer.Key("held_out");
+  WriteHeldOut(ScoreHeldOut(rows), writer);
   writer.EndObject();
   std::fputs(writer.Finish().c_str(), stdout);
   return 0;
@@ -235,6 +254,7 @@ int Run(int argc, char** argv) {
 }  // namespace
 
 void SetPrediction(const plan::DevicePlan& device, ScoredRow& row) {
+  row.bounds = device.peak_spread;
   row.best_bytes = device.framework_peak_bytes;
   row.low_bytes = device.framework_peak_low_bytes;
   row.high_bytes = device.framework_peak_high_bytes;

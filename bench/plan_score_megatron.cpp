@@ -101,6 +101,8 @@ plan::Parallel ParallelOf(const CsvRow& row, const ConfigJson& arguments, int64_
   if (Is(arguments, "use-distributed-optimizer")) parallel.sharding = plan::Sharding::kZero1;
   if (Is(arguments, "use-megatron-fsdp")) parallel.sharding = plan::Sharding::kZero3;
   parallel.replicas = std::max<int64_t>(1, Whole(arguments, "num-distributed-optimizer-instances", 1));
+  parallel.first_stage_layers = Whole(arguments, "decoder-first-pipeline-num-layers", 0);
+  parallel.last_stage_layers = Whole(arguments, "decoder-last-pipeline-num-layers", 0);
   parallel.virtual_group = Whole(arguments, "microbatch-group-size-per-virtual-pipeline-stage", 0);
   parallel.virtual_stages = Whole(arguments, "num-virtual-stages-per-pipeline-rank", 1);
   const int64_t layers_each = Whole(arguments, "num-layers-per-virtual-pipeline-stage", 0);
@@ -126,7 +128,8 @@ PlanRequest RequestOf(const CsvRow& row, const ConfigJson& arguments) {
   if (arguments.Text("recompute-granularity") == "full") w.recompute = plan::Recompute::kFull;
   if (arguments.Text("recompute-granularity") == "selective") w.recompute = plan::Recompute::kSelective;
   if (Is(arguments, "cross-entropy-loss-fusion")) w.loss = plan::Loss::kFused;
-  w.eager_attention = arguments.Text("attention-backend") == "unfused" || arguments.Text("transformer-impl") == "local";
+  const std::optional<std::string> backend = arguments.Text("attention-backend");
+  w.eager_attention = backend == "unfused" || backend == "local" || arguments.Text("transformer-impl") == "local";
   if (arguments.Text("optimizer") == "sgd") w.optimizer = plan::OptimizerName::kSgdMomentum;
   request.model = plan::DescribeDecoder(spec, Cell(row, "file"), "arguments of the test");
   if (KindOf(row) == "t5") {
@@ -159,7 +162,12 @@ void ScoreInference(const ConfigJson& arguments, const PlanRequest& request, Sco
   PlanRequest inference = request;
   inference.workload.task = plan::Task::kForward;
   inference.workload.batch = 1;
-  inference.workload.sequence = 256;
+  // Graphs are captured up to the most tokens of a step (16384 unless it is given), and their pools stay.
+  constexpr int64_t kUsualTokens = 256;
+  constexpr int64_t kDefaultMostTokens = 16384;
+  const bool has_graphs = Is(arguments, "enable-cuda-graph") || arguments.Has("cuda-graph-impl");
+  inference.workload.sequence =
+      has_graphs ? Whole(arguments, "inference-dynamic-batching-max-tokens", kDefaultMostTokens) : kUsualTokens;
   inference.workload.assets.push_back({"cache of the engine", static_cast<uint64_t>(buffer)});
   const Result<plan::Plan> plan = plan::MakePlan(inference);
   if (!plan) {
@@ -182,6 +190,7 @@ ScoredRow ScoreRow(const CsvRow& row) {
   ScoredRow scored;
   scored.id = Cell(row, "cond_key") + " " + Cell(row, "platform") + " " + Cell(row, "env");
   scored.family = FamilyOf(row);
+  scored.group = Cell(row, "cond_key");
   const Result<ConfigJson> arguments = ConfigJson::Parse(Cell(row, "args_json"));
   if (!arguments) {
     scored.out_of_scope = "no arguments";

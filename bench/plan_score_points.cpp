@@ -144,7 +144,11 @@ void SetMethod(const CsvRow& row, plan::Workload& w) {
   if (checkpoint.find("full") != std::string::npos || checkpoint.find("fsdp script") != std::string::npos)
     w.recompute = plan::Recompute::kFull;
   if (w.task != plan::Task::kTrain) return;
-  if (method.find("lora") != std::string::npos || method.find("adapter") != std::string::npos) {
+  if (method.find("adapter_v2") != std::string::npos) {
+    w.adapter = plan::Adapter::kScaleAndBias;
+  } else if (method.find("adapter") != std::string::npos) {
+    w.adapter = plan::Adapter::kPrompt;
+  } else if (method.find("lora") != std::string::npos) {
     w.lora_rank = 8;  // the trainers' default, on queries and values
     w.lora_targets = {"q_proj", "v_proj", "qkv_proj"};
   }
@@ -195,7 +199,7 @@ PlanRequest RequestOf(const CsvRow& row) {
 std::string FamilyOf(const CsvRow& row, const PlanRequest& request) {
   if (request.workload.task == plan::Task::kServe) return "points-serving";
   if (request.workload.task == plan::Task::kGenerate) return "points-inference";
-  if (request.workload.lora_rank > 0) return "points-lora";
+  if (request.workload.TrainsAdapters()) return "points-lora";
   return Cell(row, "mode") == "train" ? "points-device" : "points-pretrain";
 }
 
@@ -209,8 +213,13 @@ void SetFromMetric(const CsvRow& row, const PlanRequest& request, const plan::De
     view.framework_peak_high_bytes = high;
   };
   if (metric.find("device used") != std::string::npos) use(device.low_bytes, device.total_bytes, device.high_bytes);
-  if (metric.find("reserved") != std::string::npos) {
-    use(device.framework_peak_low_bytes, device.framework_reserved_bytes, device.framework_reserved_bytes * 11 / 10);
+  // torchtitan's log line prints what the allocator reserved.
+  if (metric.find("reserved") != std::string::npos || metric.find("logged by torchtitan") != std::string::npos) {
+    const double ratio =
+        static_cast<double>(device.framework_reserved_bytes) / static_cast<double>(device.framework_peak_bytes);
+    use(static_cast<uint64_t>(static_cast<double>(device.framework_peak_low_bytes) * ratio),
+        device.framework_reserved_bytes,
+        static_cast<uint64_t>(static_cast<double>(device.framework_peak_high_bytes) * ratio));
   }
   for (const auto& [word, term] : {std::pair{"weights", "weights"}, {"graphs", "graphs"}, {"non_torch", "context"}}) {
     if (request.workload.task != plan::Task::kServe || metric.find(word) == std::string::npos) continue;
@@ -229,6 +238,7 @@ ScoredRow ScoreRow(const CsvRow& row) {
   ScoredRow scored;
   scored.id = "point " + Cell(row, "id");
   scored.family = "points";
+  scored.group = Cell(row, "source");
   scored.out_of_scope = OutOfScope(row);
   if (!scored.out_of_scope.empty()) return scored;
   const PlanRequest request = RequestOf(row);
@@ -244,9 +254,7 @@ ScoredRow ScoreRow(const CsvRow& row) {
     scored.measured_bytes = static_cast<uint64_t>(NumberCell(row, "value", 0) * UnitBytes(Cell(row, "unit")));
   SetFromMetric(row, request, worst, scored);
   if (request.workload.task != plan::Task::kServe) {
-    const uint64_t outside = request.card->context_bytes;
-    const bool fits =
-        worst.simulation_fits.value_or(worst.framework_peak_bytes + outside <= request.card->visible_bytes);
+    const bool fits = worst.simulation_fits.value_or(plan->target->margin_bytes >= 0);
     scored.fit_is_right = fits != ran_out;
   }
   SetNaiveErrors(request, scored);

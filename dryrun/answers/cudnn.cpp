@@ -44,7 +44,12 @@ MEMSTRATA_ANSWER(int32_t) cudnnGetStream(Handle* handle, void** stream) {
   return 0;
 }
 
-MEMSTRATA_ANSWER(int32_t) cudnnBackendCreateDescriptor(int32_t, Handle** descriptor) { return NewHandle(descriptor); }
+/// A matrix product within a graph: of what PyTorch gives to cuDNN, only attention has one.
+MEMSTRATA_ANSWER(int32_t) cudnnBackendCreateDescriptor(int32_t type, Handle** descriptor) {
+  constexpr int32_t kMatrixProduct = 19;  // CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR
+  if (type == kMatrixProduct) ProcessRecord().CountLibraryCall("cudnnBackendOperationMatmul");
+  return NewHandle(descriptor);
+}
 MEMSTRATA_ANSWER(int32_t) cudnnBackendDestroyDescriptor(Handle* descriptor) { return DeleteHandle(descriptor); }
 MEMSTRATA_ANSWER(int32_t) cudnnBackendExecute(Handle*, Handle*, Handle*) {
   ProcessRecord().CountLibraryCall("cudnnBackendExecute");

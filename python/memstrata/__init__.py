@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from ._errors import MemstrataError, MemstrataWarning
     from ._recording import Peak, Recording, Summary, load
     from .dryrun_api import DryRunResult, dryrun
+    from .dryrun_xla import JaxPlan, dryrun_jax
 
     __version__: str
 
 __all__ = [
     "DryRunResult",
+    "JaxPlan",
     "MemstrataError",
     "MemstrataWarning",
     "Peak",
@@ -32,6 +34,7 @@ __all__ = [
     "Summary",
     "annotate",
     "dryrun",
+    "dryrun_jax",
     "load",
     "profile",
     "start",
@@ -53,6 +56,8 @@ _HOMES = {
     "load": "._recording",
     "DryRunResult": ".dryrun_api",
     "dryrun": ".dryrun_api",
+    "JaxPlan": ".dryrun_xla",
+    "dryrun_jax": ".dryrun_xla",
 }
 
 

@@ -46,6 +46,9 @@ Result<PlanRequest> RequestOf(const Arguments& arguments) {
     }
   }
   MEMSTRATA_ASSIGN_OR_RETURN(request.model, ModelOf(arguments, model));
+  if (const std::optional<std::string> draft = arguments.Get("--draft")) {
+    MEMSTRATA_ASSIGN_OR_RETURN(request.draft, plan::DescribeAny(*draft));
+  }
   return request;
 }
 
@@ -138,6 +141,7 @@ int RunPlan(const Arguments& arguments, Console& console) {
 constexpr FlagSpec kOwnFlags[] = {
     {"--model", "", "MODEL",
      "config.json, a .safetensors or .gguf file, a built-in name, or \"layers=32 hidden=4096 heads=32 …\""},
+    {"--draft", "", "MODEL", "Serving: the model that proposes tokens (speculative decoding), as --model takes it"},
     {"--parameters", "", "COUNT", "Only a number of parameters, as 7e9: weights alone, a floor"},
     {"--card", "", "CARD", "A card by name, a capacity as 80GiB, or all; may be repeated", {}, true},
     {"--sweep", "", "NAME=VALUES", "The plan over values of one input, as batch=1..64 or precision=fp32,bf16"},

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "base/units.h"
 
 namespace memstrata::dryrun {
 namespace {
+
+// Counted by dryrun/answers/cudnn.cpp.
+constexpr std::string_view kCudnnMatrixProduct = "cudnnBackendOperationMatmul";
 
 struct AttentionName {
   std::string_view part;  // of a kernel's name
@@ -123,19 +127,17 @@ uint64_t MarginBytes(const DryRunRequest& request, const DeviceRecord& device) {
   return request.card.visible_bytes - std::min(taken, request.card.visible_bytes);
 }
 
-std::vector<std::string> AttentionKernels(const ProcessRecord& process) {
-  std::vector<std::string> found;
+std::vector<AttentionUse> AttentionUses(const ProcessRecord& process) {
+  std::map<std::string_view, uint64_t> launches;
   for (const AttentionName& known : kAttentionNames) {
-    uint64_t count = 0;
     for (const Count& kernel : process.kernels) {
-      if (kernel.name.find(known.part) != std::string::npos) count += kernel.count;
+      if (kernel.name.find(known.part) != std::string::npos) launches[known.text] += kernel.count;
     }
-    if (count == 0) continue;
-    std::string text = fmt::format("{} ({} launches)", known.text, FormatCount(count));
-    if (std::none_of(found.begin(), found.end(), [&](const std::string& other) { return other == text; }))
-      found.push_back(std::move(text));
   }
-  return found;
+  std::vector<AttentionUse> uses;
+  for (const auto& [name, count] : launches) uses.push_back({std::string(name), count});
+  if (CountOf(process.library_calls, kCudnnMatrixProduct) > 0) uses.push_back({"cuDNN attention", std::nullopt});
+  return uses;
 }
 
 }  // namespace memstrata::dryrun

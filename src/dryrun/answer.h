@@ -38,7 +38,13 @@ bool HasRealCard();
 /// Bytes that nobody took at the peak: capacity - context - peak of the card.
 uint64_t MarginBytes(const DryRunRequest& request, const DeviceRecord& device);
 
-/// Which implementation of attention ran, from the names of the kernels; empty when none did.
-std::vector<std::string> AttentionKernels(const ProcessRecord& process);
+struct AttentionUse {
+  std::string name;                      // "flash attention"
+  std::optional<uint64_t> launch_count;  // unknown for cuDNN, which does not say what it runs
+};
+
+/// Which implementations of attention ran, from the names of kernels and the graphs given to cuDNN. PyTorch's plain
+/// products and softmax are not told from others.
+std::vector<AttentionUse> AttentionUses(const ProcessRecord& process);
 
 }  // namespace memstrata::dryrun

@@ -145,7 +145,8 @@ Result<Wheel> ProbeWheel(const std::string& interpreter, const std::vector<std::
   if (wheel.folder.empty()) {
     return Fail(ErrorCode::kNotFound,
                 fmt::format("\"{}\" has no PyTorch. A dry run needs a CUDA build of it, without the vendor's packages: "
-                            "pip install --no-deps torch, and its pure-Python dependencies.",
+                            "pip install --no-deps torch, and its pure-Python dependencies. For a JAX function: "
+                            "memstrata.dryrun_jax.",
                             interpreter));
   }
   wheel.torch_version = value("torch");

@@ -46,14 +46,15 @@ Curve FromSegmentEvents(const Store& store, const Heap& heap, Curve curve) {
   return curve;
 }
 
-// An XPlane profile says the level after each event; before the first one it was what the preexisting blocks hold.
+// An XPlane profile says the level after each event, stack and heap; before the first one it was what the preexisting
+// blocks hold.
 Curve FromXPlane(const Store& store, const Heap& heap, Measure measure, Curve curve) {
   const XPlaneEventTable& details = store.xplane.events;
   curve.after_bytes.Reserve(heap.events.size());
   for (uint32_t row = heap.events.begin; row < heap.events.end; ++row) {
     const uint64_t free_bytes = details.free_bytes[row] == kUnknownBytes ? 0 : details.free_bytes[row];
-    const uint64_t around = measure == Measure::kReserved ? details.stack_bytes[row] + free_bytes : 0;
-    curve.after_bytes.PushBack(details.heap_bytes[row] + around);
+    const uint64_t used_bytes = details.stack_bytes[row] + details.heap_bytes[row];
+    curve.after_bytes.PushBack(measure == Measure::kReserved ? used_bytes + free_bytes : used_bytes);
   }
   if (measure == Measure::kReserved) {
     curve.begin_bytes = curve.after_bytes[0];

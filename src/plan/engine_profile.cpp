@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "plan/constants.h"
-
 namespace memstrata::plan {
 
 EngineProfile ProfileOf(const Workload& workload) {
@@ -16,14 +14,19 @@ EngineProfile ProfileOf(const Workload& workload) {
       profile.has_master_weights = workload.precision != Precision::kFloat32;
       break;
     case Engine::kTorchtitan:
-      profile.keeps_gathered_in_pipeline = true;
-      profile.recomputes_every_other = true;
-      if (!workload.is_compiled) profile.norm_extra_each = GetConstant("uncompiled_norm_bytes_each").best;
+      profile.keeps_gathered_in_pipeline = profile.keeps_products = profile.keeps_gathered_inputs = true;
+      profile.saves_unfused = !workload.is_compiled;
+      // The trainer holds the 16-bit scores while their float32 form, its softmax and two gradients are alive; a loss
+      // over divided scores takes one more float32 form.
+      profile.logit_bytes_each = workload.parallel.tensor > 1 ? 18 : 14;
       break;
     case Engine::kDeepSpeed:
       profile.has_master_weights = workload.precision != Precision::kFloat32;
+      profile.saves_unfused = !workload.is_compiled;
       break;
     case Engine::kTorch:
+      profile.saves_unfused = !workload.is_compiled;
+      break;
     case Engine::kVllm:
     case Engine::kSglang:
     case Engine::kLlamaCpp:

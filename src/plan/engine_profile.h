@@ -10,9 +10,10 @@ struct EngineProfile {
   double logit_bytes_each = 12;             // alive for each score where the loss meets the backward
   double gradient_bytes_each = 0;           // 0: as wide as the parameters
   bool has_master_weights = false;          // float32 copies beside 16-bit parameters
-  double norm_extra_each = 0;               // bytes a hidden element and layer that uncompiled norms save besides
-  bool recomputes_every_other = false;      // "selective" means every other layer, not the attention scores
+  bool saves_unfused = false;               // operators one by one: norms keep float32 copies, gates their activation
+  bool keeps_products = false;              // "selective" keeps every other matrix product, not all but the scores
   bool keeps_gathered_in_pipeline = false;  // full sharding inside a pipeline keeps whole weights and gradients
+  bool keeps_gathered_inputs = false;       // sequence parallelism: inputs of products stay whole for the backward
 };
 
 EngineProfile ProfileOf(const Workload& workload);

@@ -7,6 +7,17 @@
 
 namespace memstrata::plan {
 
+namespace {
+
+uint64_t OffloadedBytes(const Plan& plan) {
+  uint64_t bytes = 0;
+  for (const DevicePlan& device : plan.devices) bytes += device.host_bytes;  // one device of each pipeline stage
+  const Parallel& p = plan.workload.parallel;
+  return bytes * static_cast<uint64_t>(p.DeviceCount() / p.pipeline);
+}
+
+}  // namespace
+
 void AddHost(Plan& plan) {
   const Workload& w = plan.workload;
   const auto processes = static_cast<double>(w.parallel.DeviceCount());
@@ -26,6 +37,12 @@ void AddHost(Plan& plan) {
     plan.host_lines.push_back(LineOfConstant(
         "pinned", GetConstant("host_pinned_bytes_per_communicator"), processes * static_cast<double>(communicators),
         fmt::format("NCCL's pinned buffers: {} communicator(s) of each process", communicators)));
+  }
+  const uint64_t offloaded = OffloadedBytes(plan);
+  if (offloaded > 0) {
+    plan.host_lines.push_back({"offloaded", offloaded, offloaded, offloaded + offloaded / 4, Basis::kComputed,
+                               "states that the devices' processes keep in pinned host memory, all processes together",
+                               "bytes for each parameter by setup, docs/explanation/planning.md", true, "offload"});
   }
   for (const Line& line : plan.host_lines) plan.host_total_bytes += line.bytes;
 }

@@ -8,6 +8,8 @@ namespace {
 constexpr int64_t kEnginePageTokens = 16;    // vLLM's and SGLang's default
 constexpr int64_t kLlamaCppPadTokens = 256;  // with flash attention
 
+constexpr uint64_t kStateElementBytes = 4;  // states of state-space layers are kept in float32
+
 int64_t RoundUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
 uint64_t Bytes(int64_t elements, int64_t bits) {
@@ -42,7 +44,7 @@ uint64_t LayerCacheBytes(const CacheLayer& layer, int64_t tokens, const CacheLay
     case CacheLayer::Kind::kLatent:
       return Bytes(held * (layer.key_dim + layer.value_dim), layout.bits);
     case CacheLayer::Kind::kState:
-      return static_cast<uint64_t>(layer.state_elements) * 4;
+      return static_cast<uint64_t>(layer.state_elements / layout.tensor_parallel) * kStateElementBytes;
     case CacheLayer::Kind::kNone:
       return 0;
   }

@@ -11,6 +11,7 @@
 #include "plan/serving.h"
 #include "plan/sharded_step.h"
 #include "plan/simulated_step.h"
+#include "plan/strategies.h"
 
 namespace memstrata::plan {
 namespace {
@@ -24,13 +25,20 @@ Status CheckDegrees(const PlanRequest& request) {
   if (model.layer_count > 0 && p.pipeline > model.layer_count) {
     return fail(fmt::format("{} pipeline stages cannot share {} layers.", p.pipeline, model.layer_count));
   }
+  const int64_t ends = p.first_stage_layers + p.last_stage_layers;
+  if (ends > 0 && (p.pipeline < 2 || ends > model.layer_count || (p.pipeline == 2) != (ends == model.layer_count))) {
+    return fail(fmt::format("A first stage of {} and a last one of {} layers do not share {} layers with {} stages.",
+                            p.first_stage_layers, p.last_stage_layers, model.layer_count, p.pipeline));
+  }
   if (request.workload.sequence % p.context != 0) {
     return fail(fmt::format("A sequence of {} tokens cannot be divided among {} context-parallel ranks.",
                             request.workload.sequence, p.context));
   }
   const DecoderSpec* spec = model.decoder();
   if (spec == nullptr) return {};
-  if (spec->heads % p.tensor != 0) {
+  const bool attends =
+      spec->mixers.empty() || std::count(spec->mixers.begin(), spec->mixers.end(), MixerKind::kAttention) > 0;
+  if (attends && spec->heads % p.tensor != 0) {
     return fail(
         fmt::format("{} attention heads cannot be divided among {} tensor-parallel ranks.", spec->heads, p.tensor));
   }
@@ -47,17 +55,43 @@ Status CheckDegrees(const PlanRequest& request) {
   return {};
 }
 
+// Inputs that only some tasks or models have a use for.
+Status CheckUses(const PlanRequest& request) {
+  const Workload& w = request.workload;
+  const auto fail = [](std::string text) { return Fail(ErrorCode::kInvalidArgument, std::move(text)); };
+  if (w.task != Task::kTrain) {
+    if (w.lora_rank > 0) return fail("lora-rank is for training.");
+    if (w.adapter != Adapter::kLowRank) return fail("adapter is for training.");
+    if (w.offload != Offload::kNone) return fail("offload is for training.");
+  }
+  if (w.adapter == Adapter::kPrompt && request.model.decoder() == nullptr)
+    return fail("Prompt adapters need a decoder; this model is none.");
+  if (w.offload == Offload::kOptimizerAndWeights && w.parallel.sharding != Sharding::kZero3)
+    return fail("Weights are offloaded with zero=3 only; give --parallel zero=3 or --offload optimizer.");
+  if (request.model.vision && w.images > 0 && w.image_tokens == 0 && request.model.vision->image_tokens == 0)
+    return fail(
+        "Images of this model have no fixed size: give --image-tokens, the patches of one image, or --images 0.");
+  if (w.task != Task::kServe && (w.draft_tokens > 0 || request.draft))
+    return fail("A draft model is for serving: give --task serve.");
+  if (w.devices > 0 && w.devices < w.parallel.DeviceCount())
+    return fail(
+        fmt::format("The parallel degrees use {} devices, and there are {}.", w.parallel.DeviceCount(), w.devices));
+  if (request.draft && w.draft_tokens == 0)
+    return fail("Say how many tokens the draft model proposes in one step: --draft-tokens 4.");
+  return {};
+}
+
 Status CheckWorkload(const PlanRequest& request) {
   const Workload& w = request.workload;
   const ModelDescription& model = request.model;
   MEMSTRATA_TRY(CheckDegrees(request));
+  MEMSTRATA_TRY(CheckUses(request));
   const double elements = static_cast<double>(w.batch) * static_cast<double>(w.sequence) *
                           static_cast<double>(std::max(model.hidden, model.vocabulary));
   if (elements > static_cast<double>(kMostSimulatedElements)) {
     return Fail(ErrorCode::kInvalidArgument,
                 "Batch x sequence is beyond anything that a device could hold; check both.");
   }
-  if (w.lora_rank > 0 && w.task != Task::kTrain) return Fail(ErrorCode::kInvalidArgument, "lora-rank is for training.");
   if (w.task == Task::kServe && model.cache.empty() && model.hidden > 0) {
     return Fail(ErrorCode::kInvalidArgument, "Serving sessions needs a model that generates; this one keeps no cache.");
   }
@@ -103,6 +137,14 @@ std::vector<DevicePlan> MakeDevices(const PlanRequest& request) {
   return devices;
 }
 
+// The card, and how many of them the process uses where that is fewer than there are.
+std::string CardText(const PlanRequest& request) {
+  const int64_t used = request.workload.parallel.DeviceCount();
+  if (request.workload.devices <= used) return request.card->name;
+  return fmt::format("{} (the process as it is uses {} of these {})", request.card->name, used,
+                     request.workload.devices);
+}
+
 void Judge(const PlanRequest& request, Plan& plan) {
   if (!request.card) return;
   Target target;
@@ -113,7 +155,7 @@ void Judge(const PlanRequest& request, Plan& plan) {
   target.unsupported = UnsupportedFormats(*request.card, plan.workload);
   const bool has_memory = worst.simulation_fits.value_or(target.margin_bytes >= 0);
   plan.fits = has_memory && target.unsupported.empty();
-  const std::string card = request.card->name;
+  const std::string card = CardText(request);
   if (!target.unsupported.empty()) {
     plan.verdict = fmt::format("{} {} memory, but does not compute in {}.", card, has_memory ? "has enough" : "lacks",
                                target.unsupported.front());
@@ -208,6 +250,7 @@ Result<Plan> MakePlan(const PlanRequest& request) {
   if (request.workload.task == Task::kServe) {
     if (const std::optional<CachePool> pool = PoolOf(request, plan.devices.front())) plan.kv_tokens = pool->tokens;
   }
+  plan.strategies = FindStrategies(request);
   if (request.searches_largest && request.card) plan.largest = FindLargest(request);
   Explain(request, plan);
   if (plan.fits == false) plan.changes = SuggestChanges(request);

@@ -51,10 +51,12 @@ struct DevicePlan {
   uint64_t framework_peak_bytes = 0;  // what the framework's allocator reports as allocated
   uint64_t framework_peak_low_bytes = 0;
   uint64_t framework_peak_high_bytes = 0;
+  std::string_view peak_spread;  // the constant that bounds it, empty where the lines' bounds add up
   uint64_t framework_reserved_bytes = 0;
   std::string peak_phase;
   std::map<std::string, uint64_t> phase_peaks;
   StateBytes states;
+  uint64_t host_bytes = 0;              // offloaded to host memory by the process of this device
   std::optional<bool> simulation_fits;  // whether the allocator itself came through on the card
 };
 
@@ -77,6 +79,16 @@ struct Largest {
   std::optional<int64_t> concurrency;
 };
 
+/// A way to spread the process over the devices that are there.
+struct Strategy {
+  std::string name;
+  std::string parallel;  // as --parallel takes it
+  std::string cost;
+  std::optional<uint64_t> device_bytes;  // of its fullest device
+  std::optional<bool> fits;
+  std::string problem;  // why it cannot be
+};
+
 struct Plan {
   ModelDescription model;
   Workload workload;
@@ -90,6 +102,7 @@ struct Plan {
   Largest largest;
   std::optional<int64_t> kv_tokens;  // serving: tokens that the cache of the target holds
   std::vector<std::string> left_out;
+  std::vector<Strategy> strategies;
   std::vector<std::string> changes;  // what to change first
   std::vector<Diagnostic> diagnostics;
 
@@ -98,6 +111,7 @@ struct Plan {
 
 struct PlanRequest {
   ModelDescription model;
+  std::optional<ModelDescription> draft;  // speculative decoding: the model that proposes tokens
   Workload workload;
   std::optional<Card> card;
   bool searches_largest = true;

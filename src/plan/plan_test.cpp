@@ -4,6 +4,7 @@
 
 #include "plan/constants.h"
 #include "plan/request_file.h"
+#include "plan/sharded_states.h"
 #include "plan/sweep.h"
 
 namespace memstrata::plan {
@@ -88,6 +89,84 @@ TEST(Plan, EachStageHasItsOwnDevice) {
               8030261248.0 * 0.01);  // 2 B, half of each tensor; norms twice
 }
 
+TEST(Plan, UnevenStagesShareTheLayersBetweenThem) {
+  Parallel parallel;
+  parallel.pipeline = 4;
+  EXPECT_EQ(StageLayers(12, 1, parallel), (std::pair<int64_t, int64_t>{3, 6}));
+  parallel.first_stage_layers = 2;
+  parallel.last_stage_layers = 1;
+  EXPECT_EQ(StageLayers(12, 0, parallel), (std::pair<int64_t, int64_t>{0, 2}));
+  EXPECT_EQ(StageLayers(12, 1, parallel), (std::pair<int64_t, int64_t>{2, 6}));
+  EXPECT_EQ(StageLayers(12, 2, parallel), (std::pair<int64_t, int64_t>{6, 11}));
+  EXPECT_EQ(StageLayers(12, 3, parallel), (std::pair<int64_t, int64_t>{11, 12}));
+}
+
+TEST(Plan, OffloadedStatesAreOnTheHost) {
+  const std::initializer_list<std::pair<const char*, const char*>> kept = {{"engine", "deepspeed"},
+                                                                           {"parallel", "dp=4,zero=3"}};
+  const Result<Plan> on_device = MakePlan(Request("llama-3.2-1b", kept));
+  PlanRequest request = Request("llama-3.2-1b", kept);
+  ASSERT_TRUE(SetInput(request.workload, "offload", "all"));
+  const Result<Plan> on_host = MakePlan(request);
+  ASSERT_TRUE(on_device && on_host);
+  const StateBytes& states = on_device->devices[0].states;
+  EXPECT_EQ(on_host->devices[0].host_bytes, states.parameters + states.gradients + states.optimizer_state);
+  EXPECT_EQ(on_host->devices[0].framework_peak_bytes + on_host->devices[0].host_bytes,
+            on_device->devices[0].framework_peak_bytes);
+  EXPECT_EQ(on_host->host_total_bytes, on_device->host_total_bytes + 4 * on_host->devices[0].host_bytes);
+}
+
+TEST(Plan, ADraftModelBringsItsWeightsAndItsCache) {
+  PlanRequest request = Request("llama-3.1-8b", {{"task", "serve"}, {"engine", "vllm"}, {"draft-tokens", "4"}});
+  const Result<Plan> alone = MakePlan(request);
+  request.draft = *DescribeAny("llama-3.2-1b");
+  const Result<Plan> both = MakePlan(request);
+  ASSERT_TRUE(alone && both);
+  EXPECT_EQ(both->devices[0].states.parameters - alone->devices[0].states.parameters, 1235814400u * 2);
+  EXPECT_EQ(both->devices[0].states.kv_cache - alone->devices[0].states.kv_cache,
+            32768u * 2064);  // 2052 in pages of 16
+}
+
+TEST(Plan, AProcessThatIsNotParallelIsJudgedOnOneDevice) {
+  const Result<Plan> plan = MakePlan(Request("llama-3.1-8b", {{"devices", "4"}, {"sequence", "8192"}}, "h100-80g"));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->devices.size(), 1u);
+  EXPECT_EQ(plan->fits, false);
+  EXPECT_NE(plan->verdict.find("uses 1 of these 4"), std::string::npos);
+  ASSERT_EQ(plan->strategies.size(), 4u);
+  for (const Strategy& strategy : plan->strategies) {
+    ASSERT_TRUE(strategy.device_bytes) << strategy.problem;
+    EXPECT_LT(*strategy.device_bytes, plan->devices[0].total_bytes) << strategy.name;
+  }
+}
+
+TEST(Plan, AdaptersTrainLittleAndScalesSaveTheirInputs) {
+  const PlanRequest lora = Request("llama-3.2-1b", {{"lora-rank", "8"}, {"sequence", "256"}});
+  const PlanRequest scales = Request("llama-3.2-1b", {{"adapter", "scale_bias"}, {"sequence", "256"}});
+  const PlanRequest prompts = Request("llama-3.2-1b", {{"adapter", "prompt"}, {"sequence", "256"}});
+  const Result<Plan> plans[] = {MakePlan(lora), MakePlan(scales), MakePlan(prompts)};
+  for (const Result<Plan>& plan : plans) {
+    ASSERT_TRUE(plan);
+    EXPECT_LT(plan->devices[0].states.gradients, plan->devices[0].states.parameters / 50);
+    EXPECT_GT(plan->devices[0].states.gradients, 0u);
+  }
+  // 16 layers: 10 tokens of 2048 and a gate of one, from the third on.
+  EXPECT_EQ(plans[2]->devices[0].states.gradients, 14u * (10 * 2048 + 1) * 2);
+  EXPECT_GT(plans[1]->devices[0].states.activations_end_of_forward,
+            plans[2]->devices[0].states.activations_end_of_forward);
+}
+
+TEST(Plan, SelectiveRecomputingIsBetweenAllAndNothing) {
+  uint64_t before = UINT64_MAX;
+  for (const char* recompute : {"none", "selective", "full"}) {
+    const Result<Plan> plan = MakePlan(Request(
+        "llama-3.1-8b", {{"engine", "torchtitan"}, {"parallel", "fsdp=8"}, {"recompute", recompute}, {"batch", "2"}}));
+    ASSERT_TRUE(plan);
+    EXPECT_LT(plan->devices[0].states.activations_end_of_forward, before) << recompute;
+    before = plan->devices[0].states.activations_end_of_forward;
+  }
+}
+
 TEST(Plan, TheLargestBatchFitsAndTheNextDoesNot) {
   PlanRequest request = Request("gpt2", {{"precision", "bf16_autocast"}, {"sequence", "1024"}}, "rtx4090");
   request.searches_largest = true;
@@ -132,7 +211,9 @@ INSTANTIATE_TEST_SUITE_P(
                     BadRequest{"batch", "0", "whole number"}, BadRequest{"batch", "-1", "whole number"},
                     BadRequest{"batch", "1000000000000", "beyond"}, BadRequest{"sequence", "x", "whole number"},
                     BadRequest{"precision", "fp99", "is one of"}, BadRequest{"memory-fraction", "2", "0 to 1"},
-                    BadRequest{"nothing", "1", "not an input"}, BadRequest{"asset", "scene", "NAME=SIZE"}));
+                    BadRequest{"nothing", "1", "not an input"}, BadRequest{"offload", "all", "zero=3"},
+                    BadRequest{"parallel", "pp=2,first=40", "do not share"}, BadRequest{"draft-tokens", "4", "serve"},
+                    BadRequest{"adapter", "none", "is one of"}, BadRequest{"asset", "scene", "NAME=SIZE"}));
 
 TEST(Sweep, FindsWhereItBreaks) {
   const Result<Sweep> sweep =

@@ -36,32 +36,48 @@ Line FromConstant(std::string term, std::string_view name, double factor, std::s
 
 }  // namespace
 
+namespace {
+
+void AddWeights(const ModelDescription& model, const Workload& w, const char* term, DevicePlan& device) {
+  const StateSizes sizes = SizesOfStates(model, ParametersOfRank(model, w, 0), w);
+  const int64_t devices = w.parallel.tensor * w.parallel.pipeline;
+  uint64_t weights = sizes.weight_bytes;
+  std::string how =
+      fmt::format("{:.6g} B x {} parameters / {} devices", sizes.weight_each, model.parameter_count, devices);
+  if (model.stored_weight_bytes) {
+    weights = *model.stored_weight_bytes / static_cast<uint64_t>(devices);
+    how = fmt::format("sum of the file's tensors by their own types / {} devices", devices);
+  }
+  device.states.parameters += weights;
+  Add(device, {term, weights, weights, weights, Basis::kComputed, how, "the model's tensors", true,
+               "weights, precision, parallel"});
+}
+
+// The tokens that a draft proposes have their keys and values kept until they are checked.
+void AddCache(const ModelDescription& model, const Workload& w, const char* term, DevicePlan& device) {
+  if (model.cache.empty()) return;
+  const CacheLayout layout = LayoutOf(w);
+  const int64_t tokens = w.sequence + w.draft_tokens;
+  const uint64_t each = SequenceCacheBytes(model, tokens, layout) / static_cast<uint64_t>(w.parallel.pipeline);
+  const uint64_t bytes = each * static_cast<uint64_t>(w.concurrency);
+  device.states.kv_cache += bytes;
+  Add(device,
+      {term, bytes, bytes, bytes, Basis::kComputed,
+       fmt::format("{} sessions x {} B for {} tokens in pages of {}", w.concurrency, each, tokens, layout.page_tokens),
+       "cache of each layer kind, docs/explanation/planning.md", false, "concurrency, sequence, kv-bits, parallel"});
+}
+
+}  // namespace
+
 DevicePlan ServingDevice(const PlanRequest& request) {
   const Workload& w = request.workload;
   const ModelDescription& model = request.model;
   DevicePlan device;
-  const StateSizes sizes = SizesOfStates(model, ParametersOfRank(model, w, 0), w);
-  uint64_t weights = sizes.weight_bytes;
-  std::string how = fmt::format("{} B x {} parameters / {} devices", sizes.weight_each, model.parameter_count,
-                                w.parallel.tensor * w.parallel.pipeline);
-  if (model.stored_weight_bytes) {
-    weights = *model.stored_weight_bytes / static_cast<uint64_t>(w.parallel.tensor * w.parallel.pipeline);
-    how = fmt::format("sum of the file's tensors by their own types / {} devices",
-                      w.parallel.tensor * w.parallel.pipeline);
-  }
-  device.states.parameters = weights;
-  Add(device, {"weights", weights, weights, weights, Basis::kComputed, how, "the model's tensors", true,
-               "weights, precision, parallel"});
-  if (!model.cache.empty()) {
-    const CacheLayout layout = LayoutOf(w);
-    const uint64_t each = SequenceCacheBytes(model, w.sequence, layout) / static_cast<uint64_t>(w.parallel.pipeline);
-    const uint64_t bytes = each * static_cast<uint64_t>(w.concurrency);
-    device.states.kv_cache = bytes;
-    Add(device,
-        {"kv_cache", bytes, bytes, bytes, Basis::kComputed,
-         fmt::format("{} sessions x {} B for {} tokens in pages of {}", w.concurrency, each, w.sequence,
-                     layout.page_tokens),
-         "cache of each layer kind, docs/explanation/planning.md", false, "concurrency, sequence, kv-bits, parallel"});
+  AddWeights(model, w, "weights", device);
+  AddCache(model, w, "kv_cache", device);
+  if (request.draft) {
+    AddWeights(*request.draft, w, "draft_weights", device);
+    AddCache(*request.draft, w, "draft_kv_cache", device);
   }
   const double width = static_cast<double>(model.hidden) / 4096.0;
   if (model.hidden > 0) {
@@ -81,14 +97,17 @@ DevicePlan ServingDevice(const PlanRequest& request) {
 
 std::optional<CachePool> PoolOf(const PlanRequest& request, const DevicePlan& device) {
   if (!request.card || request.model.cache.empty()) return std::nullopt;
-  const uint64_t each = CacheBytesPerToken(request.model, LayoutOf(request.workload)) /
-                        static_cast<uint64_t>(request.workload.parallel.pipeline);
+  const CacheLayout layout = LayoutOf(request.workload);
+  const uint64_t both =
+      CacheBytesPerToken(request.model, layout) + (request.draft ? CacheBytesPerToken(*request.draft, layout) : 0);
+  const uint64_t each = both / static_cast<uint64_t>(request.workload.parallel.pipeline);
   if (each == 0) return std::nullopt;
   uint64_t best = 0;
   uint64_t low = 0;
   uint64_t high = 0;
   for (const Line& line : device.lines) {
-    if (line.term == "kv_cache" || line.term == "graphs") continue;  // graphs are captured after the cache is made
+    if (line.term.ends_with("kv_cache") || line.term == "graphs")
+      continue;  // graphs are captured after the cache is made
     best += line.bytes;
     low += line.low_bytes;
     high += line.high_bytes;

@@ -1,6 +1,7 @@
 #include "plan/sharded_states.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "plan/engine_profile.h"
 
@@ -14,22 +15,43 @@ bool SplitsByTensor(Role role) {
 
 int64_t DivideUp(int64_t value, int64_t by) { return (value + by - 1) / by; }
 
-bool IsAdapted(const ParameterSpec& parameter, const Workload& workload) {
+bool IsLinear(const ParameterSpec& parameter) {
   const bool is_linear =
       parameter.role == Role::kColumn || parameter.role == Role::kRow || parameter.role == Role::kReplicatedLinear;
-  if (!is_linear || parameter.shape.size() != 2) return false;
+  return is_linear && parameter.shape.size() == 2;
+}
+
+bool IsAdapted(const ParameterSpec& parameter, const Workload& workload) {
+  if (!IsLinear(parameter)) return false;
   if (workload.lora_targets.empty()) return true;
   return std::any_of(workload.lora_targets.begin(), workload.lora_targets.end(),
                      [&](const std::string& target) { return parameter.name.ends_with(target + ".weight"); });
 }
 
+// Trained parameters beside one frozen tensor.
+int64_t AdapterCount(const ParameterSpec& parameter, const ModelDescription& model, const Workload& workload) {
+  switch (workload.adapter) {
+    case Adapter::kLowRank:
+      if (workload.lora_rank == 0 || !IsAdapted(parameter, workload)) return 0;
+      return workload.lora_rank * (parameter.shape[0] + parameter.shape[1]);
+    case Adapter::kScaleAndBias:
+      if (parameter.role == Role::kNorm) return CountElements(parameter);
+      return IsLinear(parameter) || parameter.role == Role::kHead ? 2 * parameter.shape[0] : 0;
+    case Adapter::kPrompt:
+      return parameter.layer >= kFirstAdapterPromptLayer && parameter.name.ends_with("o_proj.weight")
+                 ? kAdapterPromptTokens * model.hidden + 1
+                 : 0;
+  }
+  return 0;
+}
+
 // Where a tensor lives: layers by stage, the embedding on the first, the head on the last, both for a tied table.
-bool IsOnStage(const ParameterSpec& parameter, const ModelDescription& model, int64_t stage, int64_t stage_count) {
-  if (stage_count == 1) return true;
-  const auto [first, end] = StageLayers(model.layer_count, stage, stage_count);
+bool IsOnStage(const ParameterSpec& parameter, const ModelDescription& model, int64_t stage, const Parallel& parallel) {
+  if (parallel.pipeline == 1) return true;
+  const auto [first, end] = StageLayers(model.layer_count, stage, parallel);
   if (parameter.layer >= 0 && parameter.layer < model.layer_count)
     return parameter.layer >= first && parameter.layer < end;
-  const bool is_last = stage == stage_count - 1;
+  const bool is_last = stage == parallel.pipeline - 1;
   if (parameter.layer < 0) {
     const DecoderSpec* spec = model.decoder();
     const bool is_tied_table = parameter.role == Role::kEmbedding && spec != nullptr && spec->ties_head;
@@ -40,8 +62,17 @@ bool IsOnStage(const ParameterSpec& parameter, const ModelDescription& model, in
 
 }  // namespace
 
-std::pair<int64_t, int64_t> StageLayers(int64_t layer_count, int64_t stage, int64_t stage_count) {
-  return {layer_count * stage / stage_count, layer_count * (stage + 1) / stage_count};
+std::pair<int64_t, int64_t> StageLayers(int64_t layer_count, int64_t stage, const Parallel& parallel) {
+  const int64_t first = parallel.first_stage_layers;
+  const int64_t last = parallel.last_stage_layers;
+  int64_t stages = parallel.pipeline;
+  if (stages == 1) return {0, layer_count};
+  if (first > 0 && stage == 0) return {0, first};
+  if (last > 0 && stage == stages - 1) return {layer_count - last, layer_count};
+  if (first > 0) --stage, --stages;
+  if (last > 0) --stages;
+  const int64_t between = layer_count - first - last;
+  return {first + between * stage / stages, first + between * (stage + 1) / stages};
 }
 
 RankParameters ParametersOfRank(const ModelDescription& model, const Workload& workload, int64_t stage) {
@@ -53,7 +84,7 @@ RankParameters ParametersOfRank(const ModelDescription& model, const Workload& w
   }
   std::vector<int64_t> by_layer(static_cast<size_t>(model.layer_count + 1), 0);
   for (const ParameterSpec& parameter : model.parameters) {
-    if (!IsOnStage(parameter, model, stage, parallel.pipeline)) continue;
+    if (!IsOnStage(parameter, model, stage, parallel)) continue;
     int64_t count = CountElements(parameter);
     if (parameter.role == Role::kExpert) {
       count = DivideUp(count, parallel.expert * parallel.tensor);
@@ -65,9 +96,7 @@ RankParameters ParametersOfRank(const ModelDescription& model, const Workload& w
     const bool is_in_layer = parameter.layer >= 0 && parameter.layer < model.layer_count;
     if (is_in_layer) by_layer[static_cast<size_t>(parameter.layer)] += count;
     if (!is_in_layer) rank.outside_layers += count;
-    if (workload.lora_rank > 0 && IsAdapted(parameter, workload)) {
-      rank.adapters += workload.lora_rank * (parameter.shape[0] + parameter.shape[1]);
-    }
+    rank.adapters += AdapterCount(parameter, model, workload);
   }
   rank.largest_layer = *std::max_element(by_layer.begin(), by_layer.end());
   return rank;
@@ -121,6 +150,18 @@ double MeanBits(const ModelDescription& model, const Workload& workload) {
 
 }  // namespace
 
+namespace {
+
+// The optimizer steps where its states are, so gradients go there as they are made once they are sharded.
+void MoveToHost(const Workload& workload, StateSizes& sizes) {
+  if (workload.offload == Offload::kNone) return;
+  sizes.host_bytes = sizes.host_optimizer_bytes = std::exchange(sizes.optimizer_bytes, 0);
+  if (workload.parallel.sharding >= Sharding::kZero2) sizes.host_bytes += std::exchange(sizes.gradient_bytes, 0);
+  if (workload.offload == Offload::kOptimizerAndWeights) sizes.host_bytes += std::exchange(sizes.weight_bytes, 0);
+}
+
+}  // namespace
+
 StateSizes SizesOfStates(const ModelDescription& model, const RankParameters& rank, const Workload& workload) {
   const Parallel& parallel = workload.parallel;
   const EngineProfile profile = ProfileOf(workload);
@@ -129,10 +170,12 @@ StateSizes SizesOfStates(const ModelDescription& model, const RankParameters& ra
   sizes.weight_each = MeanBits(model, workload) / 8.0;
   sizes.weight_bytes = static_cast<uint64_t>(sizes.weight_each * total);
   if (workload.task != Task::kTrain) return sizes;
-  if (workload.lora_rank > 0) {
+  if (workload.TrainsAdapters()) {
     const auto adapters = static_cast<double>(rank.adapters);
-    sizes.gradient_bytes = static_cast<uint64_t>(4 * adapters);
-    sizes.optimizer_bytes = static_cast<uint64_t>(8 * adapters);
+    sizes.gradient_each = 4;
+    sizes.optimizer_each = 8;
+    sizes.gradient_bytes = static_cast<uint64_t>(sizes.gradient_each * adapters);
+    sizes.optimizer_bytes = static_cast<uint64_t>(sizes.optimizer_each * adapters);
     sizes.weight_bytes += static_cast<uint64_t>(4 * adapters);
     return sizes;
   }
@@ -152,6 +195,7 @@ StateSizes SizesOfStates(const ModelDescription& model, const RankParameters& ra
   sizes.weight_bytes = held(sizes.weight_each, parallel.sharding >= Sharding::kZero3);
   sizes.gradient_bytes = held(sizes.gradient_each, parallel.sharding >= Sharding::kZero2);
   sizes.optimizer_bytes = held(sizes.optimizer_each, parallel.sharding >= Sharding::kZero1);
+  MoveToHost(workload, sizes);
   if (parallel.sharding >= Sharding::kZero3) {
     // The embedding and the head stay gathered in the computing format, a layer and the one fetched ahead come and go,
     // and one layer's gradient is whole.

@@ -17,8 +17,9 @@ struct RankParameters {
   int64_t Total() const { return dense + experts; }
 };
 
-/// Layers of a stage; stages share them as evenly as possible.
-std::pair<int64_t, int64_t> StageLayers(int64_t layer_count, int64_t stage, int64_t stage_count);
+/// First layer of a stage and the one behind its last; stages share what the first and the last leave as evenly as
+/// possible.
+std::pair<int64_t, int64_t> StageLayers(int64_t layer_count, int64_t stage, const Parallel& parallel);
 
 RankParameters ParametersOfRank(const ModelDescription& model, const Workload& workload, int64_t stage);
 
@@ -26,6 +27,8 @@ struct StateSizes {
   uint64_t weight_bytes = 0;
   uint64_t gradient_bytes = 0;
   uint64_t optimizer_bytes = 0;
+  uint64_t host_bytes = 0;  // offloaded, all classes together
+  uint64_t host_optimizer_bytes = 0;
   uint64_t gathered_bytes = 0;  // layers that are whole for a moment under full sharding
   double weight_each = 0, gradient_each = 0, optimizer_each = 0;  // bytes a parameter, for the formula
 };

@@ -40,17 +40,18 @@ void AddStates(const PlanRequest& request, int64_t stage, DevicePlan& device) {
   const RankParameters rank = ParametersOfRank(request.model, w, stage);
   const StateSizes sizes = SizesOfStates(request.model, rank, w);
   const std::string shard = fmt::format("{} parameters on this rank, {}", rank.Total(), Name(w.parallel.sharding));
+  const std::string trained = w.TrainsAdapters() ? fmt::format("{} parameters of adapters", rank.adapters) : shard;
   const char* source = "bytes for each parameter by setup, docs/explanation/planning.md";
   device.lines.push_back(Computed("weights", static_cast<double>(sizes.weight_bytes),
-                                  fmt::format("{} B x {}", sizes.weight_each, shard), source, true,
+                                  fmt::format("{:.6g} B x {}", sizes.weight_each, shard), source, true,
                                   "precision, weights, parallel"));
   device.states.parameters = sizes.weight_bytes;
   if (w.task != Task::kTrain) return;
   device.lines.push_back(Computed("gradients", static_cast<double>(sizes.gradient_bytes),
-                                  fmt::format("{} B x {}", sizes.gradient_each, shard), source, true,
+                                  fmt::format("{} B x {}", sizes.gradient_each, trained), source, true,
                                   "parallel, lora-rank"));
   device.lines.push_back(Computed("optimizer", static_cast<double>(sizes.optimizer_bytes),
-                                  fmt::format("{} B x {}", sizes.optimizer_each, shard), source, true,
+                                  fmt::format("{} B x {}", sizes.optimizer_each, trained), source, true,
                                   "optimizer, parallel"));
   if (sizes.gathered_bytes > 0) {
     device.lines.push_back(
@@ -60,8 +61,9 @@ void AddStates(const PlanRequest& request, int64_t stage, DevicePlan& device) {
                         "FSDP's prefetch of one layer", false, "parallel"),
                0.5));
   }
+  device.host_bytes = sizes.host_bytes;
   device.states.gradients = sizes.gradient_bytes;
-  device.states.optimizer_state = sizes.optimizer_bytes;
+  device.states.optimizer_state = sizes.optimizer_bytes + sizes.host_optimizer_bytes;
 }
 
 // Tokens of the decoder, where an encoder is before it.
@@ -72,6 +74,16 @@ int64_t TargetTokens(const PlanRequest& request) {
 }
 
 int64_t TokensOnRank(const Workload& w) { return w.batch * (w.sequence / std::max<int64_t>(1, w.parallel.context)); }
+
+bool KeepsGatheredInputs(const Workload& w) {
+  return w.parallel.tensor > 1 && w.parallel.sequence_parallel && ProfileOf(w).keeps_gathered_inputs;
+}
+
+// Width of the MLP that one token goes through: of all its experts together.
+int64_t InnerWidth(const DecoderSpec& spec, int64_t layer) {
+  if (!spec.experts.IsSparse(layer)) return spec.intermediate;
+  return spec.experts.per_token * spec.experts.intermediate + spec.experts.shared_intermediate;
+}
 
 bool RecomputesAll(const Workload& w) {
   return w.recompute == Recompute::kFull || w.recompute == Recompute::kFullReentrant;
@@ -98,9 +110,33 @@ void AddLogits(const PlanRequest& request, double bytes, DevicePlan& device) {
       kLogitSpread));
 }
 
+// With sequence parallelism the head's input is whole on each rank for its backward, and so is the gradient of it.
+void AddGatheredHead(const PlanRequest& request, DevicePlan& device) {
+  const Workload& w = request.workload;
+  if (!KeepsGatheredInputs(w)) return;
+  const double input = static_cast<double>(TargetTokens(request) * request.model.hidden) *
+                       static_cast<double>(ComputeBytes(w.precision));
+  device.lines.push_back(Computed("gathered_head_input", 2 * input,
+                                  fmt::format("2 x {} tokens x {} x {} B: whole on each tensor-parallel rank",
+                                              TargetTokens(request), request.model.hidden, ComputeBytes(w.precision)),
+                                  "all-gather before a divided product, docs/explanation/planning.md", false,
+                                  "batch, sequence, parallel"));
+}
+
+// What comes and goes while a layer that was run again is in its backward, bytes a token: with sequence parallelism
+// whole inputs of both blocks, two partial gradients of the MLP's input and the whole gradient of its output; the
+// gradients of the two products before the gate.
+double PassingEach(const PlanRequest& request, int64_t layer) {
+  const DecoderSpec* spec = request.model.decoder();
+  if (!KeepsGatheredInputs(request.workload) || spec == nullptr) return 0;
+  const double inner = static_cast<double>(InnerWidth(*spec, layer));
+  return 10 * static_cast<double>(spec->hidden) + 4 * inner / static_cast<double>(request.workload.parallel.tensor);
+}
+
 double ActivationSpread(const ModelDescription& model) {
   if (model.decoder() == nullptr) return kOtherSpread;
-  return model.decoder()->experts.count > 0 ? kExpertSpread : kDenseSpread;
+  const bool is_compared = model.decoder()->experts.count == 0 && model.decoder()->mixers.empty();
+  return is_compared ? kDenseSpread : kExpertSpread;
 }
 
 // Packed weights are unpacked one layer at a time, and the head's 16-bit form is there twice while it is loaded.
@@ -124,10 +160,29 @@ void AddUnpacked(const PlanRequest& request, DevicePlan& device) {
              kUnpackedSpread));
 }
 
+// Images pass their tower on the first stage.
+void AddVision(const PlanRequest& request, int64_t stage, DevicePlan& device) {
+  if (!request.model.vision || stage > 0) return;
+  const VisionTower& tower = *request.model.vision;
+  const Workload& w = request.workload;
+  const int64_t each_image = w.image_tokens > 0 ? w.image_tokens : tower.image_tokens;
+  const int64_t tokens = w.batch * w.images * each_image;
+  const bool keeps_all = w.task == Task::kTrain && !RecomputesAll(w);
+  const int64_t each =
+      keeps_all ? tower.SavedEach() * tower.layer_count : tower.SavedEach() + 2 * tower.hidden * tower.layer_count;
+  const double width = static_cast<double>(ComputeBytes(w.precision)) / 2;
+  device.lines.push_back(
+      Spread(Computed("vision", static_cast<double>(tokens * each) * width,
+                      fmt::format("{} images x {} tokens x {} B over {} layers", w.batch * w.images, each_image, each,
+                                  tower.layer_count),
+                      "docs/explanation/planning.md", false, "batch, images, image-tokens, recompute"),
+             kExpertSpread));
+}
+
 // Each rank reads the whole checkpoint before its shard is made.
 void AddLoadCopy(const PlanRequest& request, DevicePlan& device) {
   const Workload& w = request.workload;
-  if (w.task != Task::kTrain || w.lora_rank == 0 || w.parallel.sharding < Sharding::kZero3) return;
+  if (w.task != Task::kTrain || !w.TrainsAdapters() || w.parallel.sharding < Sharding::kZero3) return;
   const double bytes = static_cast<double>(device.states.parameters) / static_cast<double>(w.parallel.data);
   device.lines.push_back(Spread(
       Computed("load_copy", bytes,
@@ -139,13 +194,12 @@ void AddLoadCopy(const PlanRequest& request, DevicePlan& device) {
 void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& device) {
   const Workload& w = request.workload;
   const Parallel& p = w.parallel;
-  const auto [first, end] = StageLayers(request.model.layer_count, stage, p.pipeline);
+  const auto [first, end] = StageLayers(request.model.layer_count, stage, p);
   const auto tokens = static_cast<double>(TokensOnRank(w));
   const auto tensor = static_cast<double>(p.tensor);
   const double width = static_cast<double>(ComputeBytes(w.precision)) / 2;  // the forms count 16-bit elements
   const double input =
       tokens * static_cast<double>(request.model.hidden) * 2 * width / (p.sequence_parallel ? tensor : 1);
-  const bool every_other = w.recompute == Recompute::kSelective && ProfileOf(w).recomputes_every_other;
   double bytes = 0;
   double largest = 0;
   std::string how;
@@ -155,8 +209,8 @@ void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& devic
     const bool is_decoder = layer >= request.model.encoder_layers;
     const double layer_tokens = is_decoder ? static_cast<double>(TargetTokens(request)) : tokens;
     const double whole = layer_tokens * width * (replicated + saved.divided_each / tensor);
-    largest = std::max(largest, whole);
-    bytes += RecomputesAll(w) || (every_other && layer % 2 == 0) ? input : whole;
+    largest = std::max(largest, whole + layer_tokens * width * PassingEach(request, layer));
+    bytes += RecomputesAll(w) ? input : whole;
     how = saved.how;
   }
   const PiecesInFlight in_flight = InFlight(w, stage);
@@ -175,61 +229,112 @@ void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& devic
                                   ActivationSpread(request.model)));
   } else {
     AddLogits(request, logits, device);
+    if (logits > 0) AddGatheredHead(request, device);
   }
 }
 
-void Sum(DevicePlan& device) {
-  for (const Line& line : device.lines) {
-    device.framework_peak_bytes += line.bytes;
-    device.framework_peak_low_bytes += line.low_bytes;
-    device.framework_peak_high_bytes += line.high_bytes;
+// Errors of the terms are not independent of each other, so the peak's bounds are those of whole predictions.
+std::string_view SpreadOf(const PlanRequest& request) {
+  if (request.workload.task != Task::kTrain) return "inference_peak";
+  const DecoderSpec* spec = request.model.decoder();
+  if (spec == nullptr) return "encoder_decoder_peak";
+  const bool is_compared = spec->experts.count == 0 && spec->mixers.empty() && !request.model.vision;
+  return is_compared ? "dense_peak" : "expert_peak";
+}
+
+void Sum(const PlanRequest& request, DevicePlan& device) {
+  for (const Line& line : device.lines) device.framework_peak_bytes += line.bytes;
+  device.peak_spread = SpreadOf(request);
+  const Constant& spread = GetConstant(device.peak_spread);
+  const Constant& reserved = GetConstant("reserved_per_allocated");
+  const auto times = [peak = static_cast<double>(device.framework_peak_bytes)](double factor) {
+    return static_cast<uint64_t>(peak * factor);
+  };
+  device.framework_peak_low_bytes = times(spread.low);
+  device.framework_peak_high_bytes = times(spread.high);
+  device.framework_reserved_bytes = times(reserved.best);
+  device.lines.push_back({"fragmentation", times(reserved.best - 1), 0, times(reserved.high - 1), Basis::kAssumed,
+                          reserved.how, reserved.source, false, "PYTORCH_CUDA_ALLOC_CONF"});
+}
+
+}  // namespace
+
+namespace {
+
+// 34 bytes a hidden element for a plain layer; a decoder behind an encoder has one more attention.
+LayerActivations SavedByPlainLayer(const ModelDescription& model, const Workload& w, int64_t layer) {
+  LayerActivations saved;
+  const auto hidden = static_cast<double>(model.hidden);
+  const bool has_cross_attention = model.encoder_layers > 0 && layer >= model.encoder_layers;
+  saved.replicated_each = (has_cross_attention ? 15 : 10) * hidden;
+  saved.divided_each = (has_cross_attention ? 32 : 24) * hidden;
+  if (const auto* t5 = std::get_if<T5Spec>(&model.step)) {
+    const double inner = static_cast<double>(t5->heads * t5->head_dim);
+    saved.divided_each = (has_cross_attention ? 16 : 8) * inner + 4 * static_cast<double>(t5->intermediate);
+    if (w.eager_attention) saved.divided_each += 5 * static_cast<double>(t5->heads * w.sequence);
   }
-  device.framework_reserved_bytes = device.framework_peak_bytes;
+  return saved;
+}
+
+// Every other matrix product and the attention's result: query, value, gate, and the last product unless a compiler
+// sees that its value is not needed.
+LayerActivations SavedProducts(const DecoderSpec& spec, const Workload& w, int64_t layer) {
+  const auto hidden = static_cast<double>(spec.hidden);
+  const double query = static_cast<double>(spec.heads * spec.head_dim);
+  const double kv = static_cast<double>(spec.kv_heads * spec.head_dim);
+  LayerActivations saved;
+  saved.replicated_each = (w.is_compiled || !spec.is_gated ? 2 : 4) * hidden;
+  saved.divided_each =
+      2 * (2 * query + kv) + 4 * static_cast<double>(spec.heads) + 2 * static_cast<double>(InnerWidth(spec, layer));
+  return saved;
+}
+
+// A layer whose mixer is a state space or nothing: the norm's input and result of each block, and what the blocks save.
+LayerActivations SavedByStateSpaceLayer(const DecoderSpec& spec, int64_t layer) {
+  const bool has_state = spec.MixerOf(layer) == MixerKind::kStateSpace;
+  const bool has_mlp = spec.HasMlp(layer);
+  LayerActivations saved;
+  saved.replicated_each = 4 * static_cast<double>(spec.hidden) * ((has_state ? 1 : 0) + (has_mlp ? 1 : 0));
+  if (has_state) saved.divided_each = 2 * static_cast<double>(spec.state_space.SavedEach());
+  if (has_mlp) saved.divided_each += 2 * (spec.is_gated ? 3 : 2) * static_cast<double>(InnerWidth(spec, layer));
+  return saved;
+}
+
+LayerActivations SavedByDecoderLayer(const DecoderSpec& spec, const Workload& w, int64_t layer) {
+  const EngineProfile profile = ProfileOf(w);
+  if (spec.MixerOf(layer) != MixerKind::kAttention) return SavedByStateSpaceLayer(spec, layer);
+  if (w.recompute == Recompute::kSelective && profile.keeps_products) return SavedProducts(spec, w, layer);
+  LayerActivations saved;
+  const auto hidden = static_cast<double>(spec.hidden);
+  const double query = static_cast<double>(spec.heads * spec.head_dim);
+  const double kv = static_cast<double>(spec.kv_heads * spec.head_dim);
+  const auto inner = static_cast<double>(InnerWidth(spec, layer));
+  // Inputs of both norms and of both blocks, and the masks of the dropouts behind them.
+  const double dropout_masks = spec.residual_dropout > 0 ? 2 * hidden : 0;
+  const double norm_copies = profile.saves_unfused && spec.norm != NormKind::kLayer ? 8 * hidden : 0;
+  saved.replicated_each = 8 * hidden + dropout_masks + norm_copies;
+  if (spec.experts.IsSparse(layer)) {
+    // Routed tokens are copied for the experts, and their results come back before they are weighed.
+    saved.replicated_each +=
+        GetConstant("routed_token_copies").best * 2 * hidden * static_cast<double>(spec.experts.per_token);
+  }
+  const double first_products = (spec.is_gated ? 2 : 1) + (profile.saves_unfused && spec.is_gated ? 1 : 0);
+  saved.divided_each =
+      2 * (2 * query + 2 * kv) + 4 * static_cast<double>(spec.heads) + 2 * (first_products + 1) * inner;
+  if (w.eager_attention && w.recompute != Recompute::kSelective) {
+    // Scores, their softmax and its dropout for every pair of tokens.
+    const double each = spec.attention_dropout > 0 ? 5 : 2;
+    saved.divided_each += each * static_cast<double>(spec.heads) * static_cast<double>(w.sequence) /
+                          static_cast<double>(w.parallel.context);
+  }
+  return saved;
 }
 
 }  // namespace
 
 LayerActivations SavedByLayer(const ModelDescription& model, const Workload& w, int64_t layer) {
-  LayerActivations saved;
   const DecoderSpec* spec = model.decoder();
-  if (spec == nullptr) {
-    // 34 bytes a hidden element for a plain layer; a decoder behind an encoder has one more attention.
-    const auto hidden = static_cast<double>(model.hidden);
-    const bool has_cross_attention = model.encoder_layers > 0 && layer >= model.encoder_layers;
-    saved.replicated_each = (has_cross_attention ? 15 : 10) * hidden;
-    saved.divided_each = (has_cross_attention ? 32 : 24) * hidden;
-    if (const auto* t5 = std::get_if<T5Spec>(&model.step)) {
-      const double inner = static_cast<double>(t5->heads * t5->head_dim);
-      saved.divided_each = (has_cross_attention ? 16 : 8) * inner + 4 * static_cast<double>(t5->intermediate);
-      if (w.eager_attention) saved.divided_each += 5 * static_cast<double>(t5->heads * w.sequence);
-    }
-    saved.how = fmt::format("{} + {} / {} B", saved.replicated_each, saved.divided_each, w.parallel.tensor);
-    return saved;
-  }
-  const auto hidden = static_cast<double>(spec->hidden);
-  const double query = static_cast<double>(spec->heads * spec->head_dim);
-  const double kv = static_cast<double>(spec->kv_heads * spec->head_dim);
-  double inner = static_cast<double>(spec->intermediate);
-  if (spec->experts.IsSparse(layer)) {
-    inner =
-        static_cast<double>(spec->experts.per_token * spec->experts.intermediate + spec->experts.shared_intermediate);
-  }
-  // Inputs of both norms and of both blocks, and the masks of the dropouts behind them.
-  const double dropout_masks = spec->residual_dropout > 0 ? 2 * hidden : 0;
-  saved.replicated_each = 8 * hidden + dropout_masks + ProfileOf(w).norm_extra_each * hidden;
-  if (spec->experts.IsSparse(layer)) {
-    // Routed tokens are copied for the experts, and their results come back before they are weighed.
-    saved.replicated_each +=
-        GetConstant("routed_token_copies").best * 2 * hidden * static_cast<double>(spec->experts.per_token);
-  }
-  const double first_products = spec->is_gated ? 2 * inner : inner;
-  saved.divided_each = 2 * (2 * query + 2 * kv) + 4 * static_cast<double>(spec->heads) + 2 * (first_products + inner);
-  if (w.eager_attention && w.recompute != Recompute::kSelective) {
-    // Scores, their softmax and its dropout for every pair of tokens.
-    const double each = spec->attention_dropout > 0 ? 5 : 2;
-    saved.divided_each += each * static_cast<double>(spec->heads) * static_cast<double>(w.sequence) /
-                          static_cast<double>(w.parallel.context);
-  }
+  LayerActivations saved = spec == nullptr ? SavedByPlainLayer(model, w, layer) : SavedByDecoderLayer(*spec, w, layer);
   saved.how = fmt::format("{} + {} / {} B", saved.replicated_each, saved.divided_each, w.parallel.tensor);
   return saved;
 }
@@ -241,10 +346,11 @@ DevicePlan ShardedTrainingDevice(const PlanRequest& request, int64_t stage) {
       stage * request.workload.parallel.tensor * request.workload.parallel.context * request.workload.parallel.data;
   AddStates(request, stage, device);
   AddActivations(request, stage, device);
+  AddVision(request, stage, device);
   AddUnpacked(request, device);
   AddLoadCopy(request, device);
   device.lines.push_back(WorkspaceLine(request));
-  Sum(device);
+  Sum(request, device);
   device.peak_phase = "backward";
   AddOutsideLines(request, device);
   return device;
@@ -275,10 +381,11 @@ DevicePlan InferenceDevice(const PlanRequest& request) {
                         "widest point of one layer without gradients", false, "batch, sequence"),
                0.3));
     AddLogits(request, LogitBytes(request, w.parallel.pipeline - 1), device);
+    AddVision(request, 0, device);
   }
   AddUnpacked(request, device);
   device.lines.push_back(WorkspaceLine(request));
-  Sum(device);
+  Sum(request, device);
   device.peak_phase = w.task == Task::kGenerate ? "prefill" : "forward";
   AddOutsideLines(request, device);
   return device;

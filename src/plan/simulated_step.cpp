@@ -104,8 +104,8 @@ SimulationOptions OptionsOf(const PlanRequest& request) {
   options.run.is_training = w.task == Task::kTrain;
   options.run.logits_to_keep = w.logits_to_keep;
   const bool is_packed = w.weight_format != WeightFormat::kAsPrecision;
-  options.lora = {w.lora_rank, w.lora_dropout, is_packed ? BitsPerWeight(w.weight_format, w.precision) : 0,
-                  w.lora_targets};
+  options.adapters = {static_cast<eager::AdapterForm>(w.adapter), w.lora_rank, w.lora_dropout,
+                      is_packed ? BitsPerWeight(w.weight_format, w.precision) : 0, w.lora_targets};
   options.accumulation = w.accumulation;
   options.sets_grads_to_none = w.sets_grads_to_none;
   options.keeps_outputs = w.keeps_outputs;
@@ -121,12 +121,12 @@ SimulationOptions OptionsOf(const PlanRequest& request) {
 }
 
 std::unique_ptr<eager::EagerModel> MakeModel(const ModelDescription& model, eager::Tape& tape, eager::DType dtype,
-                                             const eager::LoraOptions& lora) {
+                                             const eager::AdapterOptions& adapters) {
   if (const auto* decoder = std::get_if<DecoderSpec>(&model.step))
-    return eager::MakeDecoder(tape, *decoder, dtype, lora);
+    return eager::MakeDecoder(tape, *decoder, dtype, adapters);
   if (const auto* encoder = std::get_if<EncoderSpec>(&model.step))
-    return eager::MakeEncoder(tape, *encoder, dtype, lora);
-  return eager::MakeT5(tape, std::get<T5Spec>(model.step), dtype, lora);
+    return eager::MakeEncoder(tape, *encoder, dtype, adapters);
+  return eager::MakeT5(tape, std::get<T5Spec>(model.step), dtype, adapters);
 }
 
 // Which line a category belongs to, and what to say about it.
@@ -245,21 +245,24 @@ void AddPhases(const SimulationResult& result, DevicePlan& device) {
 bool CanSimulate(const PlanRequest& request) {
   const Workload& w = request.workload;
   return request.model.HasSimulatedStep() && w.engine == Engine::kTorch && w.parallel.DeviceCount() == 1 &&
-         w.task != Task::kServe && (w.weight_format == WeightFormat::kAsPrecision || w.lora_rank > 0) &&
-         HasSimulatedOptimizer(w.optimizer) && !w.is_compiled && w.loss == Loss::kPlain &&
-         w.recompute != Recompute::kSelective;
+         w.task != Task::kServe && (w.weight_format == WeightFormat::kAsPrecision || w.TrainsAdapters()) &&
+         w.offload == Offload::kNone && HasSimulatedOptimizer(w.optimizer) && !w.is_compiled &&
+         w.loss == Loss::kPlain && w.recompute != Recompute::kSelective;
 }
 
 DevicePlan SimulateDevice(const PlanRequest& request) {
   const SimulationOptions options = OptionsOf(request);
   const ModelDescription& model = request.model;
-  const SimulationResult result =
-      eager::Simulate([&model](eager::Tape& tape, eager::DType dtype,
-                               const eager::LoraOptions& lora) { return MakeModel(model, tape, dtype, lora); },
-                      options);
+  const SimulationResult result = eager::Simulate(
+      [&model](eager::Tape& tape, eager::DType dtype, const eager::AdapterOptions& adapters) {
+        return MakeModel(model, tape, dtype, adapters);
+      },
+      options);
   DevicePlan device;
   AddLines(result, request.workload, device);
-  const Constant& spread = GetConstant("simulated_peak");
+  // Adapters are code of the trainer, not of the model.
+  device.peak_spread = request.workload.TrainsAdapters() ? "simulated_adapter_peak" : "simulated_peak";
+  const Constant& spread = GetConstant(device.peak_spread);
   device.framework_peak_bytes = result.peak.allocated_bytes;
   device.framework_peak_low_bytes =
       static_cast<uint64_t>(static_cast<double>(result.peak.allocated_bytes) * spread.low);
@@ -273,7 +276,10 @@ DevicePlan SimulateDevice(const PlanRequest& request) {
                    result.gradient_bytes,           result.optimizer_state_bytes,
                    result.activation_bytes,         result.kv_cache_end_bytes,
                    result.optimizer_transient_bytes};
-  if (options.device_limit_bytes) device.simulation_fits = !result.out_of_memory.has_value();
+  // What packed weights take besides is not in the simulated step, so there only a failure is an answer.
+  const bool is_complete = request.workload.weight_format == WeightFormat::kAsPrecision;
+  if (options.device_limit_bytes && (is_complete || result.out_of_memory))
+    device.simulation_fits = !result.out_of_memory.has_value();
   return device;
 }
 

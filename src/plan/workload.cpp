@@ -102,6 +102,16 @@ const Names<AttentionMask>& Masks() {
       {{AttentionMask::kNone, "none"}, {AttentionMask::kOnes, "ones"}, {AttentionMask::kPadded, "padded"}}};
   return kNames;
 }
+const Names<Adapter>& Adapters() {
+  static const Names<Adapter> kNames{
+      {{Adapter::kLowRank, "lora"}, {Adapter::kScaleAndBias, "scale_bias"}, {Adapter::kPrompt, "prompt"}}};
+  return kNames;
+}
+const Names<Offload>& Offloads() {
+  static const Names<Offload> kNames{
+      {{Offload::kNone, "none"}, {Offload::kOptimizer, "optimizer"}, {Offload::kOptimizerAndWeights, "all"}}};
+  return kNames;
+}
 const Names<Sharding>& Shardings() {
   static const Names<Sharding> kNames{{{Sharding::kNone, "none"},
                                        {Sharding::kZero1, "zero1"},
@@ -171,13 +181,13 @@ Status SetParallel(Parallel& parallel, std::string_view text) {
                       : key == "group"               ? &parallel.virtual_group
                       : key == "replicas"            ? &parallel.replicas
                       : key == "vpp"                 ? &parallel.virtual_stages
+                      : key == "first"               ? &parallel.first_stage_layers
+                      : key == "last"                ? &parallel.last_stage_layers
                                                      : nullptr;
     if (degree == nullptr) {
-      return Fail(
-          ErrorCode::kInvalidArgument,
-          fmt::format(
-              "\"{}\" is no parallel degree; there are tp, pp, cp, ep, dp, fsdp, replicas, vpp, group, sp, zero.",
-              key));
+      return Fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is no parallel degree; there are tp, pp, cp, ep, "
+                                                           "dp, fsdp, replicas, vpp, group, first, last, sp, zero.",
+                                                           key));
     }
     MEMSTRATA_ASSIGN_OR_RETURN(*degree, ParseWhole(fmt::format("parallel {}", key), value, 1));
     if (key == "fsdp") parallel.sharding = Sharding::kZero3;
@@ -202,12 +212,16 @@ int64_t* NumberOf(Workload& w, std::string_view name) {
   if (name == "sequence") return &w.sequence;
   if (name == "target-sequence") return &w.target_sequence;
   if (name == "new-tokens") return &w.new_tokens;
+  if (name == "images") return &w.images;
+  if (name == "image-tokens") return &w.image_tokens;
   if (name == "concurrency") return &w.concurrency;
   if (name == "batched-tokens") return &w.batched_tokens;
   if (name == "accumulation") return &w.accumulation;
   if (name == "kv-bits") return &w.kv_bits;
   if (name == "logits-to-keep") return &w.logits_to_keep;
   if (name == "lora-rank") return &w.lora_rank;
+  if (name == "devices") return &w.devices;
+  if (name == "draft-tokens") return &w.draft_tokens;
   return nullptr;
 }
 
@@ -221,7 +235,8 @@ bool* FlagOf(Workload& w, std::string_view name) {
 }
 
 bool MayBeZero(std::string_view name) {
-  return name == "target-sequence" || name == "new-tokens" || name == "logits-to-keep" || name == "lora-rank";
+  return name == "target-sequence" || name == "new-tokens" || name == "logits-to-keep" || name == "lora-rank" ||
+         name == "draft-tokens" || name == "images" || name == "devices" || name == "image-tokens";
 }
 
 Status SetChoice(Workload& w, std::string_view name, std::string_view value) {
@@ -239,6 +254,10 @@ Status SetChoice(Workload& w, std::string_view name, std::string_view value) {
     MEMSTRATA_ASSIGN_OR_RETURN(w.recompute, Recomputes().Parse(name, value));
   } else if (name == "loss") {
     MEMSTRATA_ASSIGN_OR_RETURN(w.loss, Losses().Parse(name, value));
+  } else if (name == "adapter") {
+    MEMSTRATA_ASSIGN_OR_RETURN(w.adapter, Adapters().Parse(name, value));
+  } else if (name == "offload") {
+    MEMSTRATA_ASSIGN_OR_RETURN(w.offload, Offloads().Parse(name, value));
   } else if (name == "mask") {
     MEMSTRATA_ASSIGN_OR_RETURN(w.mask, Masks().Parse(name, value));
   } else if (name == "attention") {
@@ -264,6 +283,8 @@ std::string_view Name(WeightFormat value) { return WeightFormats().Of(value); }
 std::string_view Name(OptimizerName value) { return Optimizers().Of(value); }
 std::string_view Name(Recompute value) { return Recomputes().Of(value); }
 std::string_view Name(Loss value) { return Losses().Of(value); }
+std::string_view Name(Adapter value) { return Adapters().Of(value); }
+std::string_view Name(Offload value) { return Offloads().Of(value); }
 std::string_view Name(AttentionMask value) { return Masks().Of(value); }
 std::string_view Name(Sharding value) { return Shardings().Of(value); }
 
@@ -300,6 +321,8 @@ std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload&
           {"sequence", number(w.sequence)},
           {"target-sequence", number(w.target_sequence)},
           {"new-tokens", number(w.new_tokens)},
+          {"images", number(w.images)},
+          {"image-tokens", number(w.image_tokens)},
           {"concurrency", number(w.concurrency)},
           {"batched-tokens", number(w.batched_tokens)},
           {"accumulation", number(w.accumulation)},
@@ -317,10 +340,14 @@ std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload&
           {"clip-gradients", flag(w.clips_gradients)},
           {"compile", flag(w.is_compiled)},
           {"logits-to-keep", number(w.logits_to_keep)},
+          {"adapter", std::string(Name(w.adapter))},
           {"lora-rank", number(w.lora_rank)},
           {"lora-targets", targets.empty() ? "all-linear" : targets},
           {"lora-dropout", fmt::format("{}", w.lora_dropout)},
           {"memory-fraction", fmt::format("{}", w.memory_fraction)},
+          {"devices", number(w.devices)},
+          {"offload", std::string(Name(w.offload))},
+          {"draft-tokens", number(w.draft_tokens)},
           {"parallel",
            fmt::format("tp={},pp={},cp={},ep={},dp={},vpp={},sp={},zero={}", p.tensor, p.pipeline, p.context, p.expert,
                        p.data, p.virtual_stages, flag(p.sequence_parallel), static_cast<int>(p.sharding))}};

@@ -50,8 +50,17 @@ enum class Loss : uint8_t {
   kChunked,      // an eighth of the tokens at a time
   kLinearFused,  // the scores are never written out
 };
+/// What is trained beside frozen weights.
+enum class Adapter : uint8_t {
+  kLowRank,       // LoRA; with rank 0 the weights themselves are trained
+  kScaleAndBias,  // a scale and a bias behind each linear layer, and the norms (LLaMA-Adapter V2)
+  kPrompt,        // learned tokens before the keys and values of all but the first two layers (LLaMA-Adapter)
+};
 enum class AttentionMask : uint8_t { kNone, kOnes, kPadded };
 enum class Sharding : uint8_t { kNone, kZero1, kZero2, kZero3 };  // kZero3 is also FSDP's full sharding
+
+/// What is kept in host memory instead of on the device.
+enum class Offload : uint8_t { kNone, kOptimizer, kOptimizerAndWeights };
 
 struct Parallel {
   int64_t tensor = 1;
@@ -60,8 +69,10 @@ struct Parallel {
   int64_t expert = 1;
   int64_t data = 1;
   int64_t virtual_stages = 1;
-  int64_t virtual_group = 0;  // micro-batches of one round of the interleaved schedule, 0: as many as stages
-  int64_t replicas = 1;       // groups of data-parallel ranks that each hold all shards
+  int64_t virtual_group = 0;       // micro-batches of one round of the interleaved schedule, 0: as many as stages
+  int64_t first_stage_layers = 0;  // 0: as evenly as possible
+  int64_t last_stage_layers = 0;
+  int64_t replicas = 1;  // groups of data-parallel ranks that each hold all shards
   bool sequence_parallel = false;
   Sharding sharding = Sharding::kNone;
 
@@ -81,6 +92,8 @@ struct Workload {
   int64_t sequence = 2048;
   int64_t target_sequence = 0;
   int64_t new_tokens = 0;
+  int64_t images = 1;             // of one sample, for models that see
+  int64_t image_tokens = 0;       // of one image in the tower, 0: the model's own
   int64_t concurrency = 1;        // sessions at the same time (serving)
   int64_t batched_tokens = 8192;  // tokens of one engine step (serving)
   int64_t accumulation = 1;
@@ -98,13 +111,19 @@ struct Workload {
   bool clips_gradients = false;
   bool is_compiled = false;
   int64_t logits_to_keep = 0;
+  Adapter adapter = Adapter::kLowRank;
   int64_t lora_rank = 0;
   double lora_dropout = 0;
   std::vector<std::string> lora_targets;
   double memory_fraction = 0.9;  // of the device that a serving engine takes
+  Offload offload = Offload::kNone;
+  int64_t devices = 0;       // that are there, 0: as many as the degrees use
+  int64_t draft_tokens = 0;  // speculative decoding: proposed in one step
   Parallel parallel;
   std::vector<Asset> assets;
   std::set<std::string, std::less<>> given;  // names of the inputs that were given; the others are assumptions
+
+  bool TrainsAdapters() const { return lora_rank > 0 || adapter != Adapter::kLowRank; }
 };
 
 std::string_view Name(Task value);
@@ -114,7 +133,9 @@ std::string_view Name(WeightFormat value);
 std::string_view Name(OptimizerName value);
 std::string_view Name(Recompute value);
 std::string_view Name(Loss value);
+std::string_view Name(Adapter value);
 std::string_view Name(AttentionMask value);
+std::string_view Name(Offload value);
 std::string_view Name(Sharding value);
 
 /// Sets one input by its name as on the command line ("batch", "precision", "parallel", …).
@@ -133,6 +154,8 @@ inline constexpr InputHelp kWorkloadInputs[] = {
     {"--sequence", "N", "Tokens of one sample; serving: of the longest request (default 2048)"},
     {"--target-sequence", "N", "Tokens of the decoder in encoder-decoder models (default: as sequence)"},
     {"--new-tokens", "N", "Tokens to generate (default 0)"},
+    {"--images", "N", "Images of one sample, for models that see (default 1)"},
+    {"--image-tokens", "N", "Patches of one image before they are merged, 0: the model's fixed number (default 0)"},
     {"--concurrency", "N", "Serving: sessions at the same time (default 1)"},
     {"--batched-tokens", "N", "Serving: tokens of one engine step (default 8192)"},
     {"--accumulation", "N", "Micro-batches before an optimizer step (default 1)"},
@@ -155,10 +178,16 @@ inline constexpr InputHelp kWorkloadInputs[] = {
     {"--clip-gradients", "YES|NO", "Whether gradients are clipped (default no)"},
     {"--compile", "YES|NO", "Whether the step is compiled with torch.compile (default no)"},
     {"--logits-to-keep", "N", "Positions whose logits are computed, 0: all (default 0)"},
+    {"--adapter", "NAME",
+     "What is trained beside frozen weights: lora (with --lora-rank), scale_bias, prompt (default lora)"},
     {"--lora-rank", "N", "Rank of LoRA adapters, 0: train everything (default 0)"},
     {"--lora-targets", "NAME", "Layers that get adapters: all-linear, or names with commas (default all-linear)"},
     {"--lora-dropout", "X", "Dropout before the adapters (default 0)"},
     {"--memory-fraction", "X", "Share of the device that a serving engine takes (default 0.9)"},
+    {"--devices", "N", "Devices that are there, 0: as many as the parallel degrees use (default 0)"},
+    {"--offload", "NAME",
+     "What stays in host memory: none, optimizer, all (with zero=3 also the weights) (default none)"},
+    {"--draft-tokens", "N", "Serving: tokens that a draft model proposes in one step (default 0)"},
     {"--parallel", "DEGREES", "Degrees, as tp=4,pp=2,cp=1,ep=1,dp=2,zero=3,sp=yes (default 1 each)"},
     {"--asset", "NAME=SIZE", "Memory that you name, as scene=3GiB; may be repeated"},
 };

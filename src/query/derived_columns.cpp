@@ -34,7 +34,9 @@ DerivedColumns Derive(const Store& store) {
     for (uint32_t i = 0; i < categories.size(); ++i)
       derived.allocation_category[heap.allocations.begin + i] = static_cast<uint8_t>(categories[i]);
     for (uint32_t seq = 0; seq < heap.events.size(); ++seq) {
-      derived.event_phase[heap.events.begin + seq] = kPhaseNames[static_cast<size_t>(timeline.phase_of_event[seq])];
+      // XLA has no phases: nothing is better than "other" throughout.
+      if (!store.HasXPlaneDetails(heap))
+        derived.event_phase[heap.events.begin + seq] = kPhaseNames[static_cast<size_t>(timeline.phase_of_event[seq])];
       derived.event_step[heap.events.begin + seq] = timeline.step_of_event[seq];
     }
   }

@@ -49,11 +49,14 @@ std::optional<uint64_t> DeviceMemoryOf(const Store& store, const Heap& heap) {
 
 void AddNotes(const Store& store, const Heap& heap, const ProfileAllocator& allocator, ProfileSummary& summary) {
   std::vector<std::string>& notes = summary.notes;
+  constexpr double kWorthSaying = 0.0005;  // 0.1 % as printed
   notes.emplace_back(
-      "This memory is what XLA's own allocator manages. It usually takes the whole pool at start, so that the driver "
-      "shows it as "
-      "used although most of it is free here.");
-  if (summary.largest_request_bytes && summary.fragmentation > 0) {
+      heap.kind == HeapKind::kDevice
+          ? "This memory is what the program's own allocator (of XLA or TensorFlow) manages. It usually takes its "
+            "whole "
+            "pool at start, so that the driver shows all of the pool as used."
+          : "This memory is what the program's own allocator (of XLA or TensorFlow) manages, on the host.");
+  if (summary.largest_request_bytes && summary.fragmentation >= kWorthSaying) {
     notes.push_back(
         fmt::format("Fragmentation {} means that the largest free piece is {} of what is free in the pool. If the pool "
                     "has its full "
@@ -150,6 +153,9 @@ void AddHelp(const Store& store, const Heap& heap, uint32_t peak_row, ProfileSum
 void AddHoleNote(ProfileSummary& summary) {
   const HeapPressure& pressure = summary.help.pressure;
   if (!pressure.largest_hole_bytes || *pressure.largest_hole_bytes == 0) return;
+  // Addresses of a stack, or of several pools, lie between: then the gaps are no holes.
+  const bool is_inside_pool = summary.free_bytes && *pressure.largest_hole_bytes <= *summary.free_bytes;
+  if (summary.stack_bytes > 0 || !is_inside_pool) return;
   summary.notes.push_back(
       pressure.unplaced_bytes == 0
           ? fmt::format(
@@ -187,10 +193,12 @@ void AddDifferences(const ProfileAllocator& ours, const ProfileAllocator* theirs
                               FormatBytes(theirs->peak_used_bytes), FormatBytes(ours.peak_used_bytes)));
   }
   if (theirs->peak_time_ps != ours.peak_time_ps) {
+    const bool is_tie = theirs->peak_row != ours.peak_row && ours.tied_count > 0;
     out.push_back(
-        fmt::format("XProf puts the peak at {:.3f} ms, it is at {:.3f} ms: it leaves out when each thread's line "
-                    "starts, and takes the last of equal peaks.",
-                    static_cast<double>(theirs->peak_time_ps) * 1e-9, static_cast<double>(ours.peak_time_ps) * 1e-9));
+        fmt::format("XProf puts the peak at {:.3f} ms, it is at {:.3f} ms: it leaves out when each thread's "
+                    "line starts{}.",
+                    static_cast<double>(theirs->peak_time_ps) * 1e-9, static_cast<double>(ours.peak_time_ps) * 1e-9,
+                    is_tie ? ", and takes the last of equal peaks" : ""));
   }
   for (const ProfileRemainder& rest : theirs->remainders) {
     if (rest.name == kStackName) continue;
@@ -224,12 +232,18 @@ std::vector<ProfileHolder> ProfileHolders(const Store& store, const Heap& heap, 
                    [](const ProfileHolder& a, const ProfileHolder& b) { return a.bytes > b.bytes; });
   if (holders.size() <= top_count) return holders;
   ProfileHolder other{.category = "other", .is_other = true};
+  // What is missing from the recording counts against all of them, and keeps its name.
+  const auto missing = std::find_if(holders.begin() + static_cast<ptrdiff_t>(top_count), holders.end(),
+                                    [](const ProfileHolder& holder) { return holder.bytes < 0; });
+  std::vector<ProfileHolder> negative(missing, holders.end());
+  holders.erase(missing, holders.end());
   for (size_t i = top_count; i < holders.size(); ++i) {
     other.bytes = static_cast<int64_t>(static_cast<uint64_t>(other.bytes) + static_cast<uint64_t>(holders[i].bytes));
     other.block_count += holders[i].block_count;
   }
-  holders.resize(top_count);
-  holders.push_back(std::move(other));
+  holders.resize(std::min(top_count, holders.size()));
+  if (other.block_count > 0 || other.bytes > 0) holders.push_back(std::move(other));
+  std::move(negative.begin(), negative.end(), std::back_inserter(holders));
   return holders;
 }
 

@@ -79,7 +79,8 @@ struct HeapSummary {
   std::vector<CurveColumn> reserved_columns;
 
   /// Part of what is live at that moment, 0 to 1.
-  double ShareOf(uint64_t bytes) const {
+  /// Negative for what is missing from the recording.
+  double ShareOf(int64_t bytes) const {
     return holders_bytes == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(holders_bytes);
   }
 };

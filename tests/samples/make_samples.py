@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import itertools
 import json
 import pickle
 import subprocess
@@ -129,7 +130,11 @@ def write(release: str, program: str, snapshot: Any, labels: Any) -> None:
 
 
 def sequence(snapshot: Any) -> list[tuple[str, int]]:
-    return [(event["action"], event["size"]) for event in snapshot["device_traces"][0]]
+    """Actions and sizes. Frees that follow one another are sorted: autocast lets its copies of weights go in the order
+    of host addresses, which depend on the size of the environment."""
+    events = [(event["action"], event["size"]) for event in snapshot["device_traces"][0]]
+    groups = itertools.groupby(events, key=lambda event: event[0].startswith("free_"))
+    return [event for is_free, group in groups for event in (sorted(group) if is_free else group)]
 
 
 def main(arguments: list[str]) -> int:

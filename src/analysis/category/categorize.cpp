@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/category/logits.h"
+#include "analysis/phases/order_events.h"
 #include "base/flat_map.h"
 
 namespace memstrata {
@@ -66,6 +67,7 @@ class Categorizer {
       if (table_.alloc_seq[row] != kNone) Of(row) = ByLife(row);
     }
     CategorizePreexisting();
+    if (timeline_.basis != PhaseBasis::kStack) MarkLoadedStates();
     MarkLogits(store_, heap_, timeline_, by_stack_, categories_);
     return std::move(categories_);
   }
@@ -172,7 +174,7 @@ class Categorizer {
       case Group::kInput:
         return Category::kInput;
       case Group::kForward:
-        return OfForward(row, outlives_group || IsTakenDown(begin, end));
+        return OfForward(row, outlives_group || (timeline_.basis == PhaseBasis::kStack && IsTakenDown(begin, end)));
       case Group::kBackward:
         if (outlives_group) return Category::kGradient;
         return phase == Phase::kRecompute && end >= phase_end_[begin] ? Category::kActivation : Category::kTemporary;
@@ -265,6 +267,33 @@ class Categorizer {
     }
   }
 
+  // Without stacks: what is loaded is a second time as large, block for block, as all parameters are. Some optimizers
+  // make their states before the first step.
+  void MarkLoadedStates() {
+    std::vector<uint32_t> loaded;
+    for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
+      const uint32_t seq = table_.alloc_seq[row];
+      const bool is_loaded = seq != kNone && Of(row) == Category::kParameter && PhaseAt(seq) == Phase::kLoad;
+      if (is_loaded && table_.size_bytes[row] > kScalarBytes) loaded.push_back(row);
+    }
+    const size_t gradient_count = GradientsInStep();
+    const auto begin = loaded.end() - static_cast<ptrdiff_t>(std::min(gradient_count, loaded.size()));
+    FlatMap<uint64_t, int64_t> missing;  // of each size
+    for (auto row = begin; row != loaded.end(); ++row) ++missing[table_.size_bytes[*row]];
+    for (auto row = loaded.begin(); row != begin; ++row) --missing[table_.size_bytes[*row]];
+    const size_t most_buffers = gradient_count / 8;
+    const bool is_twice = loaded.size() >= 2 * gradient_count && loaded.size() <= 2 * gradient_count + most_buffers;
+    const bool is_copy = gradient_count > 1 && is_twice &&
+                         std::all_of(missing.begin(), missing.end(), [](const auto& size) { return size.second <= 0; });
+    for (auto row = begin; row != loaded.end() && is_copy; ++row) Of(*row) = Category::kOptimizerState;
+  }
+
+  size_t GradientsInStep() {
+    size_t count = 0;
+    for (const auto& [size, of_size] : CountInStep(Category::kGradient)) count += of_size;
+    return count;
+  }
+
   const AllocationTable& table_;
   const Store& store_;
   const Heap& heap_;
@@ -285,7 +314,7 @@ class Categorizer {
 std::vector<Category> CategoriesByRegion(const Store& store, const Heap& heap) {
   std::vector<Category> categories(heap.allocations.size(), Category::kUnknown);
   for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
-    if (store.allocations.alloc_seq[row] == kNone) continue;
+    if (store.allocations.alloc_seq[row] == kNone || (store.allocations.flags[row] & kReservedStack) != 0) continue;
     const uint32_t event = store.EventRow(heap, store.allocations.alloc_seq[row]);
     if (store.String(store.xplane.events.region[event]) == "temp")
       categories[row - heap.allocations.begin] = Category::kTemporary;
@@ -297,6 +326,8 @@ std::vector<Category> CategoriesByRegion(const Store& store, const Heap& heap) {
 
 std::vector<Category> Categorize(const Store& store, const Heap& heap, const Timeline& timeline) {
   if (store.HasXPlaneDetails(heap)) return CategoriesByRegion(store, heap);
+  // Without a history, call stacks alone tell kinds of memory; those of JAX do not name them.
+  if (heap.allocator == "jax") return std::vector<Category>(heap.allocations.size(), Category::kUnknown);
   return Categorizer(store, heap, timeline).Run();
 }
 

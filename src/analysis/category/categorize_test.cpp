@@ -38,6 +38,32 @@ TEST(Categorize, TheSameWithoutStacks) {
   EXPECT_EQ(counts[Category::kUnknown], 0);
 }
 
+// Adagrad makes its states before the first step.
+TEST(Categorize, WhatIsLoadedTwiceAreStates) {
+  TestProgram program(false);
+  constexpr uint64_t kWeights[] = {3 << 20, 5 << 20, 3 << 19, 5 << 19};
+  std::vector<uint32_t> states;
+  for (const uint64_t size : kWeights) program.Alloc(size, {});
+  for (const uint64_t size : kWeights) states.push_back(program.Alloc(size, {}));
+  for (int step = 0; step < 2; ++step) {
+    std::vector<uint32_t> kept;
+    for (const uint64_t size : kWeights) kept.push_back(program.Alloc(size * 9, {}));
+    const uint32_t root = program.Alloc(4, {});
+    std::vector<uint32_t> gradients;
+    for (size_t layer = std::size(kWeights); layer-- > 0; kept.pop_back()) {
+      gradients.push_back(program.Alloc(kWeights[layer], {}));
+      program.Free(kept.back(), {});
+    }
+    program.Free(root, {});
+    for (const uint32_t gradient : gradients) program.Free(gradient, {});
+  }
+  const Store store = program.Finish();
+  const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
+  for (uint32_t row = 0; row < std::size(kWeights); ++row)
+    EXPECT_EQ(analysis.CategoryOf(row), Category::kParameter) << row;
+  for (const uint32_t row : states) EXPECT_EQ(analysis.CategoryOf(row), Category::kOptimizerState) << row;
+}
+
 TEST(Categorize, WhatAFailureTakesDownKeepsItsPurpose) {
   TestProgram program;
   std::vector<uint32_t> blocks;

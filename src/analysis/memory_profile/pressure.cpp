@@ -69,7 +69,8 @@ HeapPressure PressureAt(const Store& store, const Heap& heap, uint32_t row) {
   HeapPressure pressure;
   std::vector<uint32_t> blocks;
   for (uint32_t block = heap.allocations.begin; block < heap.allocations.end; ++block) {
-    if (table.alloc_seq[block] == kNone || !IsLive(table, block, moment)) continue;
+    const bool is_block = table.alloc_seq[block] != kNone && (table.flags[block] & kReservedStack) == 0;
+    if (!is_block || !IsLive(table, block, moment)) continue;
     blocks.push_back(block);
     const uint32_t event = store.EventRow(heap, table.alloc_seq[block]);
     const uint64_t size = table.size_bytes[block];

@@ -36,6 +36,7 @@ class PassFinder {
       accepted.erase(inner, accepted.end());
       accepted.push_back(candidate);
     }
+    AddAlike(accepted);
     return ToPasses(accepted);
   }
 
@@ -88,16 +89,60 @@ class PassFinder {
     return is_most && falls * 10 >= (candidate.unwound_count - 1) * 6;
   }
 
+  // Sizes of the gradients that are made in the life of a scalar.
+  std::vector<uint64_t> GradientSizes(uint32_t begin, uint32_t end) {
+    std::vector<uint64_t> sizes;
+    looked_at_ += end - begin;
+    for (uint32_t i = begin; i < end; ++i) {
+      if (events_[i].IsLargeAlloc() && events_[i].LivesBeyond(end)) sizes.push_back(events_[i].size_bytes);
+    }
+    return sizes;
+  }
+
+  // A backward of few operations, as in a captured graph, is known by gradients of the same sizes in the same order as
+  // another one's.
+  void AddAlike(std::vector<Candidate>& accepted) {
+    constexpr size_t kFewestGradients = 3;
+    std::vector<std::vector<uint64_t>> known;
+    uint32_t longest = 0;
+    for (const Candidate& candidate : accepted) {
+      std::vector<uint64_t> sizes = GradientSizes(candidate.begin, candidate.end);
+      longest = std::max(longest, candidate.end - candidate.begin);
+      if (sizes.size() >= kFewestGradients && (known.empty() || known.back() != sizes))
+        known.push_back(std::move(sizes));
+    }
+    std::vector<Candidate> found;
+    for (uint32_t i = 0; i < events_.size() && !known.empty(); ++i) {
+      const uint32_t end = events_[i].free_index;
+      const bool is_root = events_[i].is_alloc && events_[i].IsScalar() && end != kNone && end - i <= 2 * longest;
+      if (!is_root || looked_at_ > kMostLooks * (events_.size() + 1) || (!found.empty() && i < found.back().end))
+        continue;
+      const bool is_apart = std::none_of(accepted.begin(), accepted.end(),
+                                         [&](const Candidate& other) { return i < other.end && other.begin < end; });
+      if (is_apart && std::find(known.begin(), known.end(), GradientSizes(i, end)) != known.end())
+        found.push_back({i, end, 0});
+    }
+    accepted.insert(accepted.end(), found.begin(), found.end());
+    std::sort(accepted.begin(), accepted.end(),
+              [](const Candidate& a, const Candidate& b) { return a.begin < b.begin; });
+  }
+
   std::vector<BackwardPass> ToPasses(const std::vector<Candidate>& accepted) const {
     std::vector<BackwardPass> passes;
     uint32_t previous_end = 0;
-    for (const Candidate& root : accepted) {
+    for (size_t k = 0; k < accepted.size(); ++k) {
+      const Candidate& root = accepted[k];
       const uint32_t end = std::min(root.end + 1, static_cast<uint32_t>(events_.size()));
       uint32_t forward = previous_end;
       // What a backward that failed would have given back goes down with it.
       const uint32_t given_back_until = root.end == last_failure_index_ ? kNone : end;
+      const auto is_given_back = [&](uint32_t index) {
+        // A part of a forward may wait for the next backward: two models that train each other.
+        const bool is_next = k + 1 < accepted.size() && index > accepted[k + 1].begin && index < accepted[k + 1].end;
+        return (index > root.begin && index < given_back_until) || is_next;
+      };
       const auto is_kept = [&](const OrderEvent& event) {
-        return event.IsLargeAlloc() && event.free_index > root.begin && event.free_index < given_back_until;
+        return event.IsLargeAlloc() && is_given_back(event.free_index);
       };
       while (forward < root.begin && !is_kept(events_[forward])) ++forward;
       passes.push_back({forward, root.begin, end});

@@ -8,8 +8,8 @@ namespace {
 
 constexpr size_t kLength = 4;
 
-// Statistics and the like, which an evaluation does not save, are smaller.
-constexpr uint64_t kFewestBytesForRatios = 16 << 10;
+// Statistics and the like, which an evaluation does not save, are a smaller part of the largest block.
+constexpr uint64_t kPartForRatios = 256;
 
 std::vector<uint32_t> Allocs(const OrderEvents& events, uint32_t begin, uint32_t end, uint64_t min_bytes) {
   std::vector<uint32_t> allocs;
@@ -68,37 +68,44 @@ size_t DistinctCount(const OrderEvents& events, std::span<const uint32_t> allocs
 }  // namespace
 
 ForwardPattern::ForwardPattern(const OrderEvents& events, std::span<const BackwardPass> passes,
-                               const FlatMap<uint64_t, uint32_t>& gradient_sizes)
-    : events_(events), gradient_sizes_(gradient_sizes) {
+                               const FlatMap<uint64_t, uint32_t>& known_sizes)
+    : events_(events), known_sizes_(known_sizes) {
   for (const BackwardPass& pass : passes) {
     const std::vector<uint32_t> all = Allocs(events, pass.forward_begin, pass.begin, kScalarBytes + 1);
     for (const Window window : WindowsOf(all)) sizes_[HashSizes(events, window)] = true;
-    const std::vector<uint32_t> large = OfActivations(pass.forward_begin, pass.begin);
-    for (const Window window : WindowsOf(large)) ratios_[HashRatios(events, window)] = true;
+    // An activation may have the size of a weight in one batch and another in the next.
+    for (const bool with_known : {false, true}) {
+      const std::vector<uint32_t> large = OfActivations(pass.forward_begin, pass.begin, with_known);
+      for (const Window window : WindowsOf(large)) ratios_[HashRatios(events, window)] = true;
+    }
   }
 }
 
-// Blocks that grow with the batch: weights, and their copies in half the precision, do not.
-std::vector<uint32_t> ForwardPattern::OfActivations(uint32_t begin, uint32_t end) const {
-  std::vector<uint32_t> allocs = Allocs(events_, begin, end, kFewestBytesForRatios);
+// Blocks that grow with the batch: weights, their copies in half the precision, and workspaces do not.
+std::vector<uint32_t> ForwardPattern::OfActivations(uint32_t begin, uint32_t end, bool with_known) const {
+  std::vector<uint32_t> allocs = Allocs(events_, begin, end, kScalarBytes + 1);
   std::erase_if(allocs, [&](uint32_t index) {
-    return gradient_sizes_.contains(events_[index].size_bytes) ||
-           gradient_sizes_.contains(events_[index].size_bytes * 2);
+    const uint64_t size_bytes = events_[index].size_bytes;
+    const bool is_known = !with_known && (known_sizes_.contains(size_bytes) || known_sizes_.contains(size_bytes * 2));
+    return is_known || events_[index].free_index == index + 1;
   });
+  uint64_t largest = 0;
+  for (const uint32_t index : allocs) largest = std::max(largest, events_[index].size_bytes);
+  std::erase_if(allocs, [&](uint32_t index) { return events_[index].size_bytes < largest / kPartForRatios; });
   return allocs;
 }
 
 uint32_t ForwardPattern::FindFirst(uint32_t begin, uint32_t end) const {
   const auto known_count = [&](Window window) {
     return static_cast<size_t>(std::count_if(window.begin(), window.end(), [&](uint32_t index) {
-      return gradient_sizes_.contains(events_[index].size_bytes);
+      return known_sizes_.contains(events_[index].size_bytes);
     }));
   };
   const std::vector<uint32_t> all = Allocs(events_, begin, end, kScalarBytes + 1);
   const auto is_exact = [&](Window window) { return sizes_.contains(HashSizes(events_, window)); };
   const auto exact = FindStretch(
       WindowsOf(all), [&](Window window) { return known_count(window) * 2 <= kLength && is_exact(window); }, is_exact);
-  const std::vector<uint32_t> large = OfActivations(begin, end);
+  const std::vector<uint32_t> large = OfActivations(begin, end, false);
   const auto is_scaled = [&](Window window) { return ratios_.contains(HashRatios(events_, window)); };
   const auto scaled = FindStretch(
       WindowsOf(large), [&](Window window) { return DistinctCount(events_, window) >= 2 && is_scaled(window); },

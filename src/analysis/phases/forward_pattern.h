@@ -12,19 +12,19 @@ namespace memstrata {
 
 class ForwardPattern {
  public:
-  /// `gradient_sizes`: sizes that an optimizer allocates too; a pattern needs others.
+  /// `known_sizes`: those of parameters and gradients, which an optimizer allocates too; a pattern needs others.
   ForwardPattern(const OrderEvents& events, std::span<const BackwardPass> passes,
-                 const FlatMap<uint64_t, uint32_t>& gradient_sizes);
+                 const FlatMap<uint64_t, uint32_t>& known_sizes);
 
   /// The first allocation in [begin, end) from which on sizes follow each other as in a forward, or, all multiplied by
   /// one factor, as in one with another batch; `end` if there is none. cost: O(end - begin)
   uint32_t FindFirst(uint32_t begin, uint32_t end) const;
 
  private:
-  std::vector<uint32_t> OfActivations(uint32_t begin, uint32_t end) const;
+  std::vector<uint32_t> OfActivations(uint32_t begin, uint32_t end, bool with_known) const;
 
   const OrderEvents& events_;
-  const FlatMap<uint64_t, uint32_t>& gradient_sizes_;
+  const FlatMap<uint64_t, uint32_t>& known_sizes_;
   FlatMap<uint64_t, bool> sizes_;   // hashes of sizes in a row
   FlatMap<uint64_t, bool> ratios_;  // hashes of sizes in a row, each divided by the first
 };

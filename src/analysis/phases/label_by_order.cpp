@@ -36,13 +36,19 @@ class OrderLabeller {
       FindGradients();
       std::vector<IndexRange> inputs;
       for (size_t i = 0; i < passes_.size(); ++i) inputs.push_back(FindInputs(i));
+      KeepUsualInputs(inputs);
       for (size_t i = 0; i < passes_.size(); ++i) LabelPass(passes_[i], inputs[i]);
       LabelLoad(inputs[0]);
-      const ForwardPattern pattern(events_, passes_, gradient_sizes_);
-      for (size_t i = 0; i < passes_.size(); ++i) {
-        const uint32_t end = i + 1 < passes_.size() ? inputs[i + 1].begin : count_;
-        LabelUpdate({passes_[i].end, end}, pattern);
+      FlatMap<uint64_t, uint32_t> known_sizes = gradient_sizes_;
+      for (uint32_t i = 0; i < inputs[0].begin; ++i) {
+        if (events_[i].IsLargeAlloc() && events_[i].free_index == kNone) ++known_sizes[events_[i].size_bytes];
       }
+      const ForwardPattern pattern(events_, passes_, known_sizes);
+      const auto after = [&](size_t i) -> IndexRange {
+        return {passes_[i].end, i + 1 < passes_.size() ? inputs[i + 1].begin : count_};
+      };
+      for (size_t i = 0; i < passes_.size(); ++i) updates_have_signs_ = updates_have_signs_ || HasSigns(after(i));
+      for (size_t i = 0; i < passes_.size(); ++i) LabelUpdate(after(i), pattern);
       LabelDrops();
     }
     LabelAfterFailure();
@@ -95,7 +101,7 @@ class OrderLabeller {
     const uint32_t latest = pass_index + 1 < passes_.size() ? passes_[pass_index + 1].end : count_;
     const bool may_stay = pass_index > 0 && pass_index + 1 == passes_.size();  // the last batch has no follower
     const auto is_input = [&](const OrderEvent& event) {
-      return event.IsLargeAlloc() && event.LivesBeyond(pass.end) &&
+      return event.IsLargeAlloc() && event.LivesBeyond(pass.end) && !IsInBackward(event.free_index) &&
              (event.free_index <= latest || (may_stay && event.free_index == kNone));
     };
     uint32_t first = kNone;
@@ -115,6 +121,29 @@ class OrderLabeller {
     uint32_t end = last + 1;
     while (end < pass.forward_begin && !events_[end].is_alloc) ++end;  // what the new batch replaces
     return {first, end};
+  }
+
+  bool IsInBackward(uint32_t index) const {
+    const auto after = std::upper_bound(passes_.begin(), passes_.end(), index,
+                                        [](uint32_t i, const BackwardPass& pass) { return i < pass.begin; });
+    return after != passes_.begin() && index < (after - 1)->end;
+  }
+
+  // What comes before the blocks of a batch, where a batch has more of them than the others, is something else.
+  void KeepUsualInputs(std::vector<IndexRange>& inputs) const {
+    const auto count_of = [&](const IndexRange& range) {
+      return std::count_if(events_.begin() + range.begin, events_.begin() + range.end,
+                           [](const OrderEvent& event) { return event.IsLargeAlloc(); });
+    };
+    std::vector<ptrdiff_t> counts;
+    for (const IndexRange& range : inputs) counts.push_back(count_of(range));
+    std::vector<ptrdiff_t> sorted = counts;
+    std::nth_element(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(sorted.size() / 2), sorted.end());
+    const ptrdiff_t usual = sorted[sorted.size() / 2];
+    for (size_t i = 1; i < inputs.size() && usual > 0; ++i) {
+      for (; counts[i] > usual; ++inputs[i].begin) counts[i] -= events_[inputs[i].begin].IsLargeAlloc() ? 1 : 0;
+      while (!events_[inputs[i].begin].IsLargeAlloc()) ++inputs[i].begin;
+    }
   }
 
   // A free of what was made since `begin`, or of a gradient.
@@ -179,33 +208,67 @@ class OrderLabeller {
     Fill(range.begin, range.end, Phase::kOther);
     const uint32_t forward = pattern.FindFirst(range.begin, range.end);
     if (IsUpdate(range.begin, forward)) {
-      uint32_t end = range.begin;
-      for (uint32_t i = range.begin; i < forward; ++i) {
-        if (events_[i].is_alloc || IsOfUpdate(events_[i], range.begin)) end = i + 1;
-      }
-      Fill(range.begin, end, Phase::kOptimizer);
+      Fill(range.begin, UpdateEnd({range.begin, forward}), Phase::kOptimizer);
     }
     if (forward == range.end) return;
     const bool is_cut_off = range.end == count_ && failure_index_ != kNone && failure_index_ > forward;
-    Fill(forward, range.end, is_cut_off ? Phase::kForward : Phase::kEval);
+    Fill(forward, range.end, is_cut_off && KeepsActivations(forward) ? Phase::kForward : Phase::kEval);
   }
 
-  // Accumulated gradients are not updated after each backward. An update drops gradients, allocates in their sizes,
-  // takes their norms, or allocates much else.
+  // A forward of a training keeps much of what it makes, an evaluation next to nothing.
+  bool KeepsActivations(uint32_t forward) const {
+    uint32_t made = 0;
+    uint32_t kept = 0;
+    for (uint32_t i = forward; i < failure_index_; ++i) {
+      made += events_[i].IsLargeAlloc() ? 1 : 0;
+      kept += events_[i].IsLargeAlloc() && events_[i].LivesBeyond(failure_index_) ? 1 : 0;
+    }
+    return kept * 5 >= made * 2;
+  }
+
+  // The last event of the optimizer is behind. A few blocks of other sizes that the program makes last and keeps are no
+  // part of it.
+  uint32_t UpdateEnd(IndexRange range) const {
+    constexpr uint32_t kMostKept = 8;
+    uint32_t end = range.begin;
+    uint32_t end_of_all = range.begin;
+    uint32_t kept_count = 0;
+    for (uint32_t i = range.begin; i < range.end; ++i) {
+      const OrderEvent& event = events_[i];
+      if (!event.is_alloc && !IsOfUpdate(event, range.begin)) continue;
+      const bool is_kept = event.IsLargeAlloc() && event.LivesBeyond(range.end);
+      const bool is_other = is_kept && !gradient_sizes_.contains(event.size_bytes);
+      end_of_all = i + 1;
+      kept_count = is_other ? kept_count + 1 : 0;
+      if (!is_other) end = i + 1;
+    }
+    return kept_count > kMostKept || end == range.begin ? end_of_all : end;
+  }
+
+  // An update drops gradients or allocates in their sizes.
+  bool HasSigns(IndexRange range) const {
+    uint32_t count = 0;
+    for (uint32_t i = range.begin; i < range.end; ++i) {
+      const OrderEvent& event = events_[i];
+      const bool drops = !event.is_alloc && IsGradient(event.alloc_index);
+      count += drops || (event.IsLargeAlloc() && gradient_sizes_.contains(event.size_bytes)) ? 1 : 0;
+    }
+    return count >= kFewestDropped;
+  }
+
+  // Accumulated gradients are not updated after each backward. An update that does not show in gradients takes their
+  // norms, or, where no update of the program shows, allocates much else.
   bool IsUpdate(uint32_t begin, uint32_t end) const {
     constexpr uint32_t kMany = 8;
-    uint32_t sign_count = 0;
+    if (HasSigns({begin, end})) return true;
     uint32_t scalar_count = 0;
     uint32_t other_count = 0;
     for (uint32_t i = begin; i < end; ++i) {
       const OrderEvent& event = events_[i];
-      const bool drops = !event.is_alloc && IsGradient(event.alloc_index);
-      const bool is_sized = event.IsLargeAlloc() && gradient_sizes_.contains(event.size_bytes);
-      sign_count += drops || is_sized ? 1 : 0;
       scalar_count += event.is_alloc && event.IsScalar() ? 1 : 0;
-      other_count += event.IsLargeAlloc() && !is_sized ? 1 : 0;
+      other_count += event.IsLargeAlloc() && !gradient_sizes_.contains(event.size_bytes) ? 1 : 0;
     }
-    return sign_count >= kFewestDropped || scalar_count >= kMany || other_count >= kMany;
+    return scalar_count >= kMany || (!updates_have_signs_ && other_count >= kMany);
   }
 
   // Frees in a row of gradients.
@@ -262,8 +325,26 @@ class OrderLabeller {
   // What a failure takes down is no part of the step.
   void LabelAfterFailure() {
     const uint32_t seq = LastFailureSeq();
-    if (seq == kNone || LastAlloc() > OrderIndexAt(events_, seq)) return;
-    std::fill(phases_.begin() + seq + 1, phases_.end(), Phase::kOther);
+    const uint32_t failure = seq == kNone ? count_ : OrderIndexAt(events_, seq);
+    if (seq == kNone || LastAlloc() > failure) return;
+    const uint32_t end = UnwindEnd(failure);
+    if (end > failure) std::fill(phases_.begin() + seq + 1, phases_.begin() + Seq(end), phases_[seq]);
+    std::fill(phases_.begin() + (end > failure ? Seq(end) : seq + 1), phases_.end(), Phase::kOther);
+  }
+
+  // The function that failed gives back its temporaries at once: in an update all that it made, else the youngest.
+  uint32_t UnwindEnd(uint32_t failure) const {
+    const Phase phase = failure == 0 ? Phase::kOther : phases_[Seq(failure - 1)];
+    uint32_t youngest = failure;  // no block made before here and after `youngest` lives
+    uint32_t end = failure;
+    for (; end < count_ && events_[end].alloc_index != kNone; ++end) {
+      const uint32_t made_at = events_[end].alloc_index;
+      if (phases_[Seq(made_at)] != phase) break;
+      if (phase == Phase::kOptimizer) continue;
+      while (youngest > 0 && !(events_[youngest - 1].is_alloc && events_[youngest - 1].free_index >= end)) --youngest;
+      if (youngest == 0 || made_at != youngest - 1) break;
+    }
+    return end;
   }
 
   const Store& store_;
@@ -275,6 +356,7 @@ class OrderLabeller {
   std::vector<Phase> phases_;
   std::vector<bool> is_gradient_;  // by index of the allocation
   FlatMap<uint64_t, uint32_t> gradient_sizes_;
+  bool updates_have_signs_ = false;
 };
 
 }  // namespace

@@ -153,5 +153,108 @@ TEST(LabelByOrder, ARecomputeRepeatsItsForward) {
   EXPECT_EQ(recomputed_rows.size(), kLayers * std::size(kSizes));
 }
 
+/// A training of four layers whose update makes a temporary for each gradient and drops all gradients.
+class OrderedTraining {
+ public:
+  static constexpr uint64_t kWeights[] = {3 << 20, 5 << 20, 3 << 19, 5 << 19};
+
+  void Load() {
+    for (const uint64_t size : kWeights) program_.Alloc(size, {});
+  }
+  std::vector<uint32_t> Forward(uint64_t batch) {
+    std::vector<uint32_t> kept;
+    const uint32_t input = program_.Alloc(batch * 4096, {});
+    if (input_ != kNone) program_.Free(input_, {});
+    input_ = input;
+    for (const uint64_t size : kWeights) {
+      kept.push_back(program_.Alloc(batch * (size / 7 + 512), {}));
+      program_.Free(program_.Alloc(batch * (size / 3 + 512), {}), {});
+      kept.push_back(program_.Alloc(batch * (size / 9 + 512), {}));
+    }
+    return kept;
+  }
+  /// The first `static_count` blocks of the forward stay.
+  std::vector<uint32_t> Backward(std::vector<uint32_t> kept, size_t static_count) {
+    std::vector<uint32_t> gradients;
+    const uint32_t root = program_.Alloc(4, {});
+    for (size_t layer = std::size(kWeights); layer-- > 0;) {
+      gradients.push_back(program_.Alloc(kWeights[layer], {}));
+      for (int i = 0; i < 2; ++i, kept.pop_back()) {
+        if (kept.size() > static_count) program_.Free(kept.back(), {});
+      }
+    }
+    program_.Free(root, {});
+    return gradients;
+  }
+  void Update(const std::vector<uint32_t>& gradients) {
+    std::vector<uint32_t> temporaries;
+    for (const uint64_t size : kWeights) temporaries.push_back(program_.Alloc(size, {}));
+    for (const uint32_t block : temporaries) program_.Free(block, {});
+    for (const uint32_t block : gradients) program_.Free(block, {});
+  }
+  void Step() { Update(Backward(Forward(64), 0)); }
+
+  TestProgram& program() { return program_; }
+
+ private:
+  TestProgram program_{false};
+  uint32_t input_ = kNone;
+};
+
+uint32_t EventCount(const Store& store) { return static_cast<uint32_t>(store.events.size()); }
+
+TEST(LabelByOrder, AForwardThatFailedWithALargerBatchIsNoUpdate) {
+  OrderedTraining training;
+  training.Load();
+  training.Step();
+  training.Step();
+  const std::vector<uint32_t> left = training.Forward(256);  // an exception keeps it
+  training.Step();
+  const Store store = training.program().Finish();
+  const std::vector<Phase> phases = LabelByOrder(store, store.heaps[0]);
+  for (const uint32_t row : left) EXPECT_EQ(phases[store.allocations.alloc_seq[row]], Phase::kEval) << row;
+}
+
+TEST(LabelByOrder, ABackwardThatGivesLittleBackIsKnownByItsGradients) {
+  OrderedTraining training;
+  training.Load();
+  training.Step();
+  training.Step();
+  const std::vector<uint32_t> gradients = training.Backward(training.Forward(64), 6);
+  const Store store = training.program().Finish();
+  const std::vector<Phase> phases = LabelByOrder(store, store.heaps[0]);
+  for (const uint32_t row : gradients) EXPECT_EQ(phases[store.allocations.alloc_seq[row]], Phase::kBackward) << row;
+}
+
+TEST(LabelByOrder, AFailedUpdateGivesItsTemporariesBack) {
+  OrderedTraining training;
+  training.Load();
+  training.Step();
+  const std::vector<uint32_t> gradients = training.Backward(training.Forward(64), 0);
+  std::vector<uint32_t> temporaries;
+  for (const uint64_t size : OrderedTraining::kWeights) temporaries.push_back(training.program().Alloc(size, {}));
+  training.program().Fail(1 << 30, {});
+  for (const uint32_t block : temporaries) training.program().Free(block, {});
+  training.program().Free(gradients[0], {});
+  const Store store = training.program().Finish();
+  const std::vector<Phase> phases = LabelByOrder(store, store.heaps[0]);
+  for (const uint32_t row : temporaries)
+    EXPECT_EQ(phases[store.allocations.free_requested_seq[row]], Phase::kOptimizer) << row;
+  EXPECT_EQ(phases[EventCount(store) - 1], Phase::kOther);
+}
+
+TEST(LabelByOrder, WhatTheProgramKeepsAfterAnUpdateIsNotOfIt) {
+  OrderedTraining training;
+  training.Load();
+  std::vector<uint32_t> kept;
+  for (int step = 0; step < 3; ++step) {
+    training.Step();
+    kept.push_back(training.program().Alloc(20'480'000, {}));
+  }
+  const Store store = training.program().Finish();
+  const std::vector<Phase> phases = LabelByOrder(store, store.heaps[0]);
+  for (const uint32_t row : kept) EXPECT_EQ(phases[store.allocations.alloc_seq[row]], Phase::kOther) << row;
+}
+
 }  // namespace
 }  // namespace memstrata

@@ -99,6 +99,7 @@ class RecomputeFinder {
   // What it makes is given back by the backward of one operation after the other; buffers of a gather go at once.
   bool IsUsedUpPieceByPiece(size_t begin, size_t end) const {
     const uint32_t last = backward_allocs_[end - 1];
+    const uint32_t used_from = end < backward_allocs_.size() ? backward_allocs_[end] : pass_.end;
     std::vector<uint32_t> frees;
     for (size_t i = begin; i < end; ++i) {
       const uint32_t free_index = events_[backward_allocs_[i]].free_index;
@@ -106,8 +107,17 @@ class RecomputeFinder {
     }
     std::sort(frees.begin(), frees.end());
     size_t run_count = 0;
-    for (size_t i = 0; i < frees.size(); ++i) run_count += i == 0 || HasAllocBetween(frees[i - 1], frees[i]) ? 1 : 0;
-    return run_count >= 2 && run_count * 4 >= frees.size();
+    size_t late_run_count = 0;
+    size_t late_count = 0;
+    for (size_t i = 0; i < frees.size(); ++i) {
+      const bool starts_run = i == 0 || HasAllocBetween(frees[i - 1], frees[i]);
+      const bool is_late = frees[i] > used_from;
+      run_count += starts_run ? 1 : 0;
+      late_run_count += starts_run && is_late ? 1 : 0;
+      late_count += is_late ? 1 : 0;
+    }
+    const bool goes_at_once = late_run_count <= 1 && late_count * 5 >= (end - begin) * 4;
+    return run_count >= 2 && run_count * 4 >= frees.size() && !goes_at_once;
   }
 
   bool HasAllocBetween(uint32_t begin, uint32_t end) const {

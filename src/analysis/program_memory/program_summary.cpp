@@ -7,6 +7,7 @@ namespace memstrata {
 namespace {
 
 constexpr int64_t kDeviceMemory = 0;
+constexpr int64_t kHostMemory = 5;
 
 std::string_view RoleOf(const ProgramAllocation& allocation) {
   if (allocation.is_entry_parameter) return "parameter";
@@ -18,6 +19,10 @@ void AddTotals(const Program& program, ProgramSummary& summary) {
   uint64_t arguments = 0, outputs = 0, aliases = 0, temps = 0, constants = 0, thread_local_bytes = 0;
   for (const ProgramAllocation& allocation : program.allocations) {
     const uint64_t size = allocation.size_bytes;
+    if (allocation.space == kHostMemory) {
+      summary.host_bytes += size;
+      continue;
+    }
     if (allocation.is_entry_parameter) arguments += size;
     if (allocation.may_live_out) outputs += size;
     if (allocation.is_entry_parameter && allocation.may_live_out) aliases += size;

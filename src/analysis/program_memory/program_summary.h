@@ -33,6 +33,7 @@ struct ProgramSummary {
   /// Device memory (space 0): what the program needs while it runs, temporaries packed as planned. With the
   /// thread-local allocations where they cannot be told apart.
   uint64_t total_bytes = 0;
+  uint64_t host_bytes = 0;      // in host memory (space 5), which no other figure here counts
   bool is_approximate = false;  // sizes are as rounded in a text for people
   /// Highest Σ of what is live there; the rest of total_bytes is fragmentation of the plan. None without a heap trace.
   std::optional<uint64_t> peak_bytes;

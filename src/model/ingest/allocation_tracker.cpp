@@ -16,6 +16,7 @@ Result<PairingResult> AllocationTracker::Run(const std::vector<FinalBlock>* fina
   ReserveRows();
   for (uint32_t row = heap_.events.begin; row < heap_.events.end; ++row) {
     const uint32_t seq = row - heap_.events.begin;
+    if (!stack_levels_.empty()) FollowStackLevel(seq);
     switch (events_.kind[row]) {
       case EventKind::kAlloc:
         Alloc(row, seq);
@@ -44,7 +45,8 @@ void AllocationTracker::ReserveRows() {
   events_.allocation.Reserve(heap_.events.end);
   events_.allocation.Resize(heap_.events.end, kNone);
   const auto kinds = events_.kind.span().subspan(heap_.events.begin, heap_.events.size());
-  const size_t rows = table_.size() + static_cast<size_t>(std::count(kinds.begin(), kinds.end(), EventKind::kAlloc));
+  const size_t rows =
+      table_.size() + static_cast<size_t>(std::count(kinds.begin(), kinds.end(), EventKind::kAlloc)) + CountStackRows();
   table_.addr.Reserve(rows);
   table_.size_bytes.Reserve(rows);
   table_.block_bytes.Reserve(rows);
@@ -54,6 +56,42 @@ void AllocationTracker::ReserveRows() {
   table_.stack.Reserve(rows);
   table_.free_stack.Reserve(rows);
   table_.flags.Reserve(rows);
+}
+
+size_t AllocationTracker::CountStackRows() const {
+  size_t count = 0;
+  for (size_t seq = 0; seq < stack_levels_.size(); ++seq)
+    count += stack_levels_[seq] != 0 && (seq == 0 || stack_levels_[seq] != stack_levels_[seq - 1]) ? 1 : 0;
+  return count;
+}
+
+void AllocationTracker::FollowStackLevel(uint32_t seq) {
+  const uint64_t before = seq == 0 ? 0 : stack_levels_[seq - 1];
+  if (stack_levels_[seq] == before) return;
+  if (stack_row_ != kNone) {
+    table_.free_requested_seq[stack_row_] = seq;
+    table_.free_seq[stack_row_] = seq;
+    stack_row_ = kNone;
+  }
+  if (stack_levels_[seq] == 0) return;
+  stack_row_ = static_cast<uint32_t>(table_.size());
+  const uint64_t size_bytes = Believable(stack_levels_[seq]);
+  AppendRow(kUnknownBytes, size_bytes, seq, stack_name_, builder_.InternStream(0), kNone, kReservedStack);
+}
+
+void AllocationTracker::AppendRow(uint64_t addr, uint64_t size_bytes, uint32_t seq, StackId stack, uint32_t stream,
+                                  uint32_t pool, uint8_t flags) {
+  table_.addr.PushBackReserved(addr);
+  table_.size_bytes.PushBackReserved(size_bytes);
+  table_.block_bytes.PushBackReserved(BlockBytes(size_bytes));
+  table_.alloc_seq.PushBackReserved(seq);
+  table_.free_requested_seq.PushBackReserved(kNone);
+  table_.free_seq.PushBackReserved(kNone);
+  table_.stack.PushBackReserved(stack);
+  table_.free_stack.PushBackReserved({0});
+  table_.stream.PushBackReserved(stream);
+  table_.pool.PushBackReserved(pool);
+  table_.flags.PushBackReserved(flags);
 }
 
 // Sums of sizes must not overflow in any later curve: a size that would bring the total beyond 2^62 is counted as 0.
@@ -79,18 +117,8 @@ void AllocationTracker::Alloc(uint32_t row, uint32_t seq) {
                                 "Blocks were allocated at an address that was still live: the free before it was not "
                                 "recorded. The old block ends there.");
   }
-  const uint64_t size_bytes = Believable(events_.size_bytes[row]);
-  table_.addr.PushBackReserved(events_.addr[row]);
-  table_.size_bytes.PushBackReserved(size_bytes);
-  table_.block_bytes.PushBackReserved(BlockBytes(size_bytes));
-  table_.alloc_seq.PushBackReserved(seq);
-  table_.free_requested_seq.PushBackReserved(kNone);
-  table_.free_seq.PushBackReserved(kNone);
-  table_.stack.PushBackReserved(events_.stack[row]);
-  table_.free_stack.PushBackReserved({0});
-  table_.stream.PushBackReserved(events_.stream[row]);
-  table_.pool.PushBackReserved(events_.pool.empty() ? kNone : events_.pool[row]);
-  table_.flags.PushBackReserved(ApproximateFlag());
+  AppendRow(events_.addr[row], Believable(events_.size_bytes[row]), seq, events_.stack[row], events_.stream[row],
+            events_.pool.empty() ? kNone : events_.pool[row], ApproximateFlag());
   events_.allocation[row] = id;
 }
 

@@ -43,6 +43,13 @@ class AllocationTracker {
         events_(builder.store().events),
         table_(builder.store().allocations) {}
 
+  /// What the runtime reserves beside the allocator's blocks, after each event: a row of its own for as long as it
+  /// stays the same (kReservedStack), with `stack` as its name. `level_bytes` must outlive Run().
+  void set_reserved_stack(std::span<const uint64_t> level_bytes, StackId stack) {
+    stack_levels_ = level_bytes;
+    stack_name_ = stack;
+  }
+
   /// `final_blocks` is null when the state at the end is not known.
   /// cost: O(events), one hash look-up each; a free that completes at once costs one for both halves.
   Result<PairingResult> Run(const std::vector<FinalBlock>* final_blocks);
@@ -59,6 +66,10 @@ class AllocationTracker {
   static constexpr uint32_t kPreexistingBit = 0x80000000;
 
   void ReserveRows();
+  size_t CountStackRows() const;
+  void FollowStackLevel(uint32_t seq);
+  void AppendRow(uint64_t addr, uint64_t size_bytes, uint32_t seq, StackId stack, uint32_t stream, uint32_t pool,
+                 uint8_t flags);
   void Alloc(uint32_t row, uint32_t seq);
   void FreeRequested(uint32_t row, uint32_t seq);
   void FreeCompleted(uint32_t row, uint32_t seq);
@@ -86,6 +97,9 @@ class AllocationTracker {
   FlatMap<uint64_t, uint32_t> unknown_requests_;
   std::vector<Preexisting> preexisting_;
   PairingResult result_;
+  std::span<const uint64_t> stack_levels_;  // by seq; empty = none is reserved
+  StackId stack_name_{0};
+  uint32_t stack_row_ = kNone;      // the row of the present level
   uint64_t live_bytes_bound_ = 0;   // Σ of everything ever live: must stay summable
   uint64_t equal_free_stacks_ = 0;  // matched frees whose stack is the allocation's own
   uint64_t other_free_stacks_ = 0;

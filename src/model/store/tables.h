@@ -53,7 +53,8 @@ enum AllocationFlag : uint8_t {
   kFreeUnmatched = 2,     // known only by its free: the allocation was not recorded
   kDisplaced = 4,         // ended because its address was allocated again: its free was not recorded
   kGhost = 8,             // live at the end by the events, but no block of the final state explains it
-  kBlockApproximate = 16  // block_bytes follows from rounding rules, it was not recorded
+  kBlockApproximate = 16,  // block_bytes follows from rounding rules, it was not recorded
+  kReservedStack = 32      // no block of the allocator: what the runtime reserved beside it, until the next change
 };
 
 /// One lifetime of a block.

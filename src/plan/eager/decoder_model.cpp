@@ -15,9 +15,9 @@ struct DecoderLayer {
 
 class Decoder final : public EagerModel {
  public:
-  Decoder(Tape& tape, const DecoderSpec& spec, DType dtype, const LoraOptions& lora)
-      : spec_(spec), parameters_(tape, DecoderParameters(spec), DecoderBuffers(spec), dtype, lora) {
-    if (lora.rank > 0) parameters_.AddLora(tape, lora);
+  Decoder(Tape& tape, const DecoderSpec& spec, DType dtype, const AdapterOptions& adapters)
+      : spec_(spec), parameters_(tape, DecoderParameters(spec), DecoderBuffers(spec), dtype, adapters) {
+    if (adapters.IsUsed()) parameters_.AddAdapters(tape, adapters);
     for (int64_t i = 0; i < spec.layer_count; ++i) layers_.push_back(FindLayer(fmt::format("layers.{}.", i)));
     final_norm_ = NormLayer::Find(parameters_, "norm", spec.norm);
     head_ = LinearLayer::Find(parameters_, spec.ties_head ? "embed_tokens" : "lm_head");
@@ -214,7 +214,18 @@ class Decoder final : public EagerModel {
     call.softmax_in_input_dtype = spec_.has_gpt2_buffers;
     call.dropout = context.options.is_training ? spec_.attention_dropout : 0;
     call.mask = is_sliding ? context.sliding_mask : context.mask;
-    return layer.output(tape, Attend(tape, query, key, value, call));
+    Tensor attended = Attend(tape, query, key, value, call);
+    if (layer.output.adapter != nullptr && layer.output.adapter->prompt != nullptr)
+      attended = Add(tape, attended, AttendToPrompt(tape, layer, query));
+    return layer.output(tape, attended);
+  }
+
+  // The learned tokens pass the layer's own projections; their result is weighed by a gate.
+  Tensor AttendToPrompt(Tape& tape, const DecoderLayer& layer, const Tensor& query) const {
+    const auto [own_query, key, value] = Project(tape, layer, layer.output.adapter->prompt->value);
+    AttentionCall call;
+    call.is_causal = false;
+    return Multiply(tape, layer.output.adapter->gate->value, Attend(tape, query, key, value, call));
   }
 
   Tensor Mlp(Tape& tape, const DecoderLayer& layer, const Tensor& x) const {
@@ -242,8 +253,9 @@ class Decoder final : public EagerModel {
 
 }  // namespace
 
-std::unique_ptr<EagerModel> MakeDecoder(Tape& tape, const DecoderSpec& spec, DType dtype, const LoraOptions& lora) {
-  return std::make_unique<Decoder>(tape, spec, dtype, lora);
+std::unique_ptr<EagerModel> MakeDecoder(Tape& tape, const DecoderSpec& spec, DType dtype,
+                                        const AdapterOptions& adapters) {
+  return std::make_unique<Decoder>(tape, spec, dtype, adapters);
 }
 
 }  // namespace memstrata::plan::eager

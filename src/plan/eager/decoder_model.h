@@ -9,6 +9,7 @@
 
 namespace memstrata::plan::eager {
 
-std::unique_ptr<EagerModel> MakeDecoder(Tape& tape, const DecoderSpec& spec, DType dtype, const LoraOptions& lora);
+std::unique_ptr<EagerModel> MakeDecoder(Tape& tape, const DecoderSpec& spec, DType dtype,
+                                        const AdapterOptions& adapters);
 
 }  // namespace memstrata::plan::eager

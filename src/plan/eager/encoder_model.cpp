@@ -78,9 +78,9 @@ class Stack {
 
 class Encoder final : public EagerModel {
  public:
-  Encoder(Tape& tape, const EncoderSpec& spec, DType dtype, const LoraOptions& lora)
-      : spec_(spec), parameters_(tape, EncoderParameters(spec), EncoderBuffers(spec), dtype, lora) {
-    if (lora.rank > 0) parameters_.AddLora(tape, lora);
+  Encoder(Tape& tape, const EncoderSpec& spec, DType dtype, const AdapterOptions& adapters)
+      : spec_(spec), parameters_(tape, EncoderParameters(spec), EncoderBuffers(spec), dtype, adapters) {
+    if (adapters.IsUsed()) parameters_.AddAdapters(tape, adapters);
     if (spec.text) text_ = std::make_unique<Stack>(parameters_, spec.text_stack);
     if (spec.image) image_ = std::make_unique<Stack>(parameters_, spec.image_stack);
   }
@@ -247,8 +247,9 @@ class Encoder final : public EagerModel {
 
 }  // namespace
 
-std::unique_ptr<EagerModel> MakeEncoder(Tape& tape, const EncoderSpec& spec, DType dtype, const LoraOptions& lora) {
-  return std::make_unique<Encoder>(tape, spec, dtype, lora);
+std::unique_ptr<EagerModel> MakeEncoder(Tape& tape, const EncoderSpec& spec, DType dtype,
+                                        const AdapterOptions& adapters) {
+  return std::make_unique<Encoder>(tape, spec, dtype, adapters);
 }
 
 }  // namespace memstrata::plan::eager

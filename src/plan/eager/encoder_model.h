@@ -8,6 +8,7 @@
 
 namespace memstrata::plan::eager {
 
-std::unique_ptr<EagerModel> MakeEncoder(Tape& tape, const EncoderSpec& spec, DType dtype, const LoraOptions& lora);
+std::unique_ptr<EagerModel> MakeEncoder(Tape& tape, const EncoderSpec& spec, DType dtype,
+                                        const AdapterOptions& adapters);
 
 }  // namespace memstrata::plan::eager

@@ -12,7 +12,8 @@ LinearLayer LinearLayer::Find(ParameterSet& parameters, const std::string& name)
 
 Tensor LinearLayer::operator()(Tape& tape, const Tensor& x) const {
   Tensor result = Linear(tape, x, *weight, bias);
-  if (adapter == nullptr) return result;
+  if (adapter == nullptr || adapter->prompt != nullptr) return result;
+  if (adapter->scale != nullptr) return Multiply(tape, adapter->scale->value, Add(tape, result, adapter->bias->value));
   const DType dtype = result.dtype;
   const Tensor cast = Cast(tape, x, adapter->down->value.dtype);
   {

@@ -7,7 +7,7 @@ namespace {
 
 bool IsLinear(Role role) { return role == Role::kColumn || role == Role::kRow || role == Role::kReplicatedLinear; }
 
-bool IsTarget(const ParameterSpec& spec, const LoraOptions& options) {
+bool IsTarget(const ParameterSpec& spec, const AdapterOptions& options) {
   if (!IsLinear(spec.role) || !spec.name.ends_with(".weight")) return false;
   if (options.targets.empty()) return true;
   return std::any_of(options.targets.begin(), options.targets.end(),
@@ -17,12 +17,12 @@ bool IsTarget(const ParameterSpec& spec, const LoraOptions& options) {
 }  // namespace
 
 ParameterSet::ParameterSet(Tape& tape, const std::vector<ParameterSpec>& specs, const std::vector<BufferSpec>& buffers,
-                           DType dtype, const LoraOptions& lora)
+                           DType dtype, const AdapterOptions& adapters)
     : specs_(specs), dtype_(dtype) {
   for (const ParameterSpec& spec : specs) {
-    const bool is_packed = lora.frozen_linear_bits > 0 && IsLinear(spec.role) && spec.shape.size() == 2;
+    const bool is_packed = adapters.frozen_linear_bits > 0 && IsLinear(spec.role) && spec.shape.size() == 2;
     by_name_[spec.name] =
-        is_packed ? &AddPacked(tape, spec.shape, dtype, lora.frozen_linear_bits) : &Add(tape, spec.shape, dtype);
+        is_packed ? &AddPacked(tape, spec.shape, dtype, adapters.frozen_linear_bits) : &Add(tape, spec.shape, dtype);
   }
   for (const BufferSpec& spec : buffers) {
     Shape shape = spec.shape;
@@ -50,16 +50,34 @@ Parameter& ParameterSet::AddPacked(Tape& tape, const Shape& shape, DType dtype, 
   return parameter;
 }
 
-void ParameterSet::AddLora(Tape& tape, const LoraOptions& options) {
+void ParameterSet::AddAdapters(Tape& tape, const AdapterOptions& options) {
   for (Parameter& parameter : parameters_) {
     parameter.is_trainable = false;
     parameter.value.requires_grad = false;
   }
   for (const ParameterSpec& spec : specs_) {
-    if (!IsTarget(spec, options)) continue;
-    Parameter& down = Add(tape, {options.rank, spec.shape[1]}, DType::kFloat32);
-    Parameter& up = Add(tape, {spec.shape[0], options.rank}, DType::kFloat32);
-    adapters_[by_name_[spec.name]] = {&down, &up, options.dropout};
+    Parameter* weight = by_name_[spec.name];
+    switch (options.form) {
+      case AdapterForm::kLowRank:
+        if (IsTarget(spec, options)) {
+          Parameter& down = Add(tape, {options.rank, spec.shape[1]}, DType::kFloat32);
+          adapters_[weight] = {&down, &Add(tape, {spec.shape[0], options.rank}, DType::kFloat32), options.dropout};
+        }
+        break;
+      case AdapterForm::kScaleAndBias:
+        if (spec.role == Role::kNorm) weight->is_trainable = weight->value.requires_grad = true;
+        if ((IsLinear(spec.role) || spec.role == Role::kHead) && spec.shape.size() == 2) {
+          Parameter& scale = Add(tape, {spec.shape[0]}, dtype_);
+          adapters_[weight] = {.scale = &scale, .bias = &Add(tape, {spec.shape[0]}, dtype_)};
+        }
+        break;
+      case AdapterForm::kPrompt:
+        if (spec.layer >= kFirstAdapterPromptLayer && spec.name.ends_with("o_proj.weight")) {
+          Parameter& prompt = Add(tape, {1, kAdapterPromptTokens, spec.shape[0]}, dtype_);
+          adapters_[weight] = {.prompt = &prompt, .gate = &Add(tape, {1}, dtype_)};
+        }
+        break;
+    }
   }
 }
 

@@ -29,27 +29,37 @@ struct RunOptions {
   int64_t logits_to_keep = 0;  // 0: all
 };
 
-struct LoraOptions {
-  int64_t rank = 0;  // 0: no adapters
+enum class AdapterForm : uint8_t { kLowRank, kScaleAndBias, kPrompt };
+
+struct AdapterOptions {
+  AdapterForm form = AdapterForm::kLowRank;
+  int64_t rank = 0;  // kLowRank: 0: no adapters
   double dropout = 0;
   double frozen_linear_bits = 0;     // of a packed weight of the frozen linear layers, 0: not packed
-  std::vector<std::string> targets;  // suffixes of parameter names; empty: every linear layer but the head
+  std::vector<std::string> targets;  // kLowRank: suffixes of parameter names; empty: every linear layer but the head
+
+  bool IsUsed() const { return rank > 0 || form != AdapterForm::kLowRank; }
 };
 
 /// The parameters of a model on the device, in the order of their specifications.
 class ParameterSet {
  public:
   ParameterSet(Tape& tape, const std::vector<ParameterSpec>& specs, const std::vector<BufferSpec>& buffers, DType dtype,
-               const LoraOptions& lora);
-  /// Freezes everything and adds adapters (float32) to the linear layers that `options` names.
-  void AddLora(Tape& tape, const LoraOptions& options);
+               const AdapterOptions& adapters);
+  /// Freezes everything and adds adapters: low-rank pairs (float32) at the linear layers that `options` names; a scale
+  /// and a bias behind each linear layer; or a prompt and a gate at each attention from the third layer on.
+  void AddAdapters(Tape& tape, const AdapterOptions& options);
 
   Parameter& Get(const std::string& name) { return *by_name_.at(name); }
   Parameter* Find(const std::string& name);
   struct Adapter {
-    Parameter* down;
-    Parameter* up;
-    double dropout;
+    Parameter* down = nullptr;  // low rank
+    Parameter* up = nullptr;
+    double dropout = 0;
+    Parameter* scale = nullptr;  // scale and bias
+    Parameter* bias = nullptr;
+    Parameter* prompt = nullptr;  // prompt, kept at the output projection of its attention
+    Parameter* gate = nullptr;
   };
   const Adapter* AdapterOf(const Parameter& weight) const;
   std::deque<Parameter>& all() { return parameters_; }

@@ -13,7 +13,7 @@ class Run {
 
   void Build(const ModelFactory& make_model) {
     device_.Enter(Phase::kBuild, 0);
-    model_ = make_model(tape_, options_.parameter_dtype, options_.lora);
+    model_ = make_model(tape_, options_.parameter_dtype, options_.adapters);
     result_.built = device_.LiveBytes();
   }
 

@@ -18,7 +18,7 @@ struct SimulationOptions {
   DType parameter_dtype = DType::kFloat32;
   std::optional<DType> autocast;
   OptimizerKind optimizer = OptimizerKind::kAdamWForeach;
-  LoraOptions lora;
+  AdapterOptions adapters;
   int64_t accumulation = 1;
   bool sets_grads_to_none = true;
   bool keeps_outputs = false;
@@ -46,7 +46,8 @@ struct SimulationResult {
   std::optional<OutOfMemory> out_of_memory;
 };
 
-using ModelFactory = std::function<std::unique_ptr<EagerModel>(Tape& tape, DType dtype, const LoraOptions& lora)>;
+using ModelFactory =
+    std::function<std::unique_ptr<EagerModel>(Tape& tape, DType dtype, const AdapterOptions& adapters)>;
 
 /// Cost: about a microsecond per operation and step; a 32-layer decoder takes some tens of milliseconds.
 SimulationResult Simulate(const ModelFactory& make_model, const SimulationOptions& options);

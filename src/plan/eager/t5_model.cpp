@@ -36,9 +36,9 @@ struct Biases {
 
 class T5 final : public EagerModel {
  public:
-  T5(Tape& tape, const T5Spec& spec, DType dtype, const LoraOptions& lora)
-      : spec_(spec), parameters_(tape, T5Parameters(spec), {}, dtype, lora) {
-    if (lora.rank > 0) parameters_.AddLora(tape, lora);
+  T5(Tape& tape, const T5Spec& spec, DType dtype, const AdapterOptions& adapters)
+      : spec_(spec), parameters_(tape, T5Parameters(spec), {}, dtype, adapters) {
+    if (adapters.IsUsed()) parameters_.AddAdapters(tape, adapters);
     encoder_ = FindStack("encoder", spec.encoder_layers);
     decoder_ = FindStack("decoder", spec.decoder_layers);
     head_ = LinearLayer::Find(parameters_, spec.ties_head ? "tokens" : "lm_head");
@@ -212,8 +212,8 @@ class T5 final : public EagerModel {
 
 }  // namespace
 
-std::unique_ptr<EagerModel> MakeT5(Tape& tape, const T5Spec& spec, DType dtype, const LoraOptions& lora) {
-  return std::make_unique<T5>(tape, spec, dtype, lora);
+std::unique_ptr<EagerModel> MakeT5(Tape& tape, const T5Spec& spec, DType dtype, const AdapterOptions& adapters) {
+  return std::make_unique<T5>(tape, spec, dtype, adapters);
 }
 
 }  // namespace memstrata::plan::eager

@@ -9,6 +9,6 @@
 
 namespace memstrata::plan::eager {
 
-std::unique_ptr<EagerModel> MakeT5(Tape& tape, const T5Spec& spec, DType dtype, const LoraOptions& lora);
+std::unique_ptr<EagerModel> MakeT5(Tape& tape, const T5Spec& spec, DType dtype, const AdapterOptions& adapters);
 
 }  // namespace memstrata::plan::eager

@@ -98,14 +98,17 @@ std::vector<ParameterSpec> DecoderParameters(const DecoderSpec& spec) {
   for (int64_t layer = 0; layer < spec.layer_count; ++layer) {
     build.set_layer(layer);
     build.set_prefix(fmt::format("layers.{}.", layer));
-    AddAttention(spec, build);
-    if (spec.experts.IsSparse(layer)) {
+    const bool has_mlp = spec.HasMlp(layer);
+    if (spec.MixerOf(layer) == MixerKind::kAttention) AddAttention(spec, build);
+    if (spec.MixerOf(layer) == MixerKind::kStateSpace) AddStateSpace(spec.state_space, spec.hidden, build);
+    if (has_mlp && spec.experts.IsSparse(layer)) {
       AddExperts(spec, build);
-    } else {
+    } else if (has_mlp) {
       AddMlp(spec, build);
     }
     if (spec.norms_inputs) build.Norm("input_norm", spec.hidden, spec.norm_has_bias);
-    if (spec.norms_inputs && !spec.shares_norm) build.Norm("mlp_norm", spec.hidden, spec.norm_has_bias);
+    if (spec.norms_inputs && !spec.shares_norm && !spec.has_single_blocks)
+      build.Norm("mlp_norm", spec.hidden, spec.norm_has_bias);
     if (spec.norms_outputs) {
       build.Norm("attention_output_norm", spec.hidden, spec.norm_has_bias);
       build.Norm("mlp_output_norm", spec.hidden, spec.norm_has_bias);

@@ -8,6 +8,62 @@
 namespace memstrata::plan {
 namespace {
 
+constexpr int64_t kMostMixers = 4096;  // as many layers as are planned for
+
+// Decoders without attention have no heads: layers of one block each.
+Result<DecoderSpec> ReadMambaDecoder(const ConfigJson& config, const std::string& model_type) {
+  DecoderSpec spec;
+  spec.model_type = model_type;
+  MEMSTRATA_ASSIGN_OR_RETURN(spec.layer_count, config.RequiredIntegerOf({"num_hidden_layers", "n_layer"}));
+  MEMSTRATA_ASSIGN_OR_RETURN(spec.hidden, config.RequiredIntegerOf({"hidden_size", "d_model"}));
+  MEMSTRATA_ASSIGN_OR_RETURN(spec.vocabulary, config.RequiredInteger("vocab_size"));
+  MEMSTRATA_ASSIGN_OR_RETURN(spec.state_space, ReadStateSpace(config, model_type, spec.hidden));
+  spec.embedding_width = spec.hidden;
+  spec.intermediate = spec.state_space.inner;
+  spec.heads = std::max<int64_t>(1, spec.state_space.heads);
+  spec.kv_heads = 0;
+  spec.has_single_blocks = true;
+  spec.mixers.assign(static_cast<size_t>(std::min(spec.layer_count, kMostMixers)), MixerKind::kStateSpace);
+  spec.ties_head = config.Flag("tie_word_embeddings", model_type == "mamba");
+  return spec;
+}
+
+// Which layers attend: Jamba by period and offset, Bamba by a list, Nemotron-H by a letter for each layer.
+Status ReadMixers(const ConfigJson& config, DecoderSpec& spec) {
+  const std::string& type = spec.model_type;
+  if (type != "jamba" && type != "bamba" && type != "nemotron_h") return {};
+  MEMSTRATA_ASSIGN_OR_RETURN(spec.state_space, ReadStateSpace(config, type, spec.hidden));
+  spec.mixers.assign(static_cast<size_t>(std::min(spec.layer_count, kMostMixers)), MixerKind::kStateSpace);
+  if (type == "jamba") {
+    MEMSTRATA_ASSIGN_OR_RETURN(const int64_t period, config.Integer("attn_layer_period", 8));
+    MEMSTRATA_ASSIGN_OR_RETURN(const int64_t offset, config.Integer("attn_layer_offset", 4));
+    if (period == 0) return Fail(ErrorCode::kInvalidArgument, "attn_layer_period is 0; it is a number of layers.");
+    for (size_t i = 0; i < spec.mixers.size(); ++i) {
+      if (static_cast<int64_t>(i) % period == offset) spec.mixers[i] = MixerKind::kAttention;
+    }
+  } else if (type == "bamba") {
+    for (const int64_t layer : config.Integers("attn_layer_indices")) {
+      if (layer >= 0 && layer < spec.layer_count) spec.mixers[static_cast<size_t>(layer)] = MixerKind::kAttention;
+    }
+  } else {
+    const std::string pattern = config.Text("hybrid_override_pattern").value_or("");
+    if (pattern.size() != spec.mixers.size()) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  fmt::format("hybrid_override_pattern names {} layers, num_hidden_layers {}.", pattern.size(),
+                              spec.layer_count));
+    }
+    for (size_t i = 0; i < pattern.size(); ++i) {
+      if (pattern[i] == '*') spec.mixers[i] = MixerKind::kAttention;
+      if (pattern[i] == '-') spec.mixers[i] = MixerKind::kNone;
+    }
+    spec.has_single_blocks = true;
+    spec.is_gated = false;
+    spec.activation = ActivationKind::kSavesResult;
+  }
+  spec.rotary_dim = type == "bamba" ? spec.head_dim / 2 : 0;
+  return {};
+}
+
 // What most of today's decoders share: names of keys and their defaults.
 Status ReadCommon(const ConfigJson& config, DecoderSpec& spec) {
   MEMSTRATA_ASSIGN_OR_RETURN(spec.layer_count,
@@ -114,6 +170,11 @@ Status ReadExperts(const ConfigJson& config, DecoderSpec& spec) {
   MEMSTRATA_ASSIGN_OR_RETURN(experts.first_dense_layers, config.Integer("first_k_dense_replace", 0));
   MEMSTRATA_ASSIGN_OR_RETURN(experts.every, config.IntegerOf({"decoder_sparse_step", "moe_layer_freq"}, 1));
   if (experts.every == 0) experts.every = 1;
+  if (spec.model_type == "jamba") {
+    MEMSTRATA_ASSIGN_OR_RETURN(experts.every, config.Integer("expert_layer_period", 2));
+    MEMSTRATA_ASSIGN_OR_RETURN(experts.offset, config.Integer("expert_layer_offset", 1));
+    if (experts.every == 0) experts.every = 1;
+  }
   experts.dense_layers = config.Integers("mlp_only_layers");
   if (experts.per_token == 0 || experts.per_token > experts.count) {
     return Fail(ErrorCode::kInvalidArgument,
@@ -228,6 +289,7 @@ Status ApplyFamily(const ConfigJson& config, DecoderSpec& spec) {
     if (type != "llama") MEMSTRATA_TRY(ReadWindow(config, spec));
     if (type == "qwen2" && !config.Flag("use_sliding_window", false)) spec.sliding_window = 0;
     MEMSTRATA_TRY(ReadExperts(config, spec));
+    MEMSTRATA_TRY(ReadMixers(config, spec));
     MEMSTRATA_TRY(ReadLatentAttention(config, spec));
     ApplyWiderFamily(config, spec);
   }
@@ -247,10 +309,11 @@ namespace {
 
 constexpr std::string_view kSimulatedTypes[] = {"llama", "mistral", "qwen2", "qwen3",    "gemma",      "gemma2",  "phi",
                                                 "phi3",  "gpt2",    "opt",   "gpt_neox", "starcoder2", "stablelm"};
-constexpr std::string_view kDescribedTypes[] = {"mixtral", "qwen2_moe",   "qwen3_moe", "deepseek_v2", "deepseek_v3",
-                                                "kimi_k2", "olmo2",       "olmo3",     "olmoe",       "exaone4",
-                                                "falcon",  "gemma3_text", "glm4_moe",  "gpt_oss",     "cohere",
-                                                "granite", "smollm3",     "ministral", "deepseek",    "minimax_m2"};
+constexpr std::string_view kDescribedTypes[] = {
+    "mixtral",      "qwen2_moe", "qwen3_moe", "deepseek_v2", "deepseek_v3", "kimi_k2",    "olmo2",
+    "olmo3",        "olmoe",     "exaone4",   "falcon",      "gemma3_text", "glm4_moe",   "gpt_oss",
+    "cohere",       "granite",   "smollm3",   "ministral",   "deepseek",    "minimax_m2", "mamba",
+    "falcon_mamba", "mamba2",    "jamba",     "bamba",       "nemotron_h"};
 
 bool Contains(std::span<const std::string_view> types, const std::string& type) {
   return std::find(types.begin(), types.end(), type) != types.end();
@@ -261,7 +324,7 @@ bool Contains(std::span<const std::string_view> types, const std::string& type) 
 bool ExpertSpec::IsSparse(int64_t layer) const {
   if (count == 0 || layer < first_dense_layers) return false;
   if (std::find(dense_layers.begin(), dense_layers.end(), layer) != dense_layers.end()) return false;
-  return every == 1 || (layer + 1) % every == 0;
+  return every == 1 || layer % every == (offset < 0 ? every - 1 : offset);
 }
 
 bool IsDecoder(const std::string& type) { return Contains(kSimulatedTypes, type) || Contains(kDescribedTypes, type); }
@@ -273,6 +336,8 @@ bool IsSimulated(const DecoderSpec& spec) {
 }
 
 Result<DecoderSpec> ReadDecoder(const ConfigJson& config, const std::string& model_type) {
+  if (model_type == "mamba" || model_type == "falcon_mamba" || model_type == "mamba2")
+    return ReadMambaDecoder(config, model_type);
   DecoderSpec spec;
   spec.model_type = model_type;
   MEMSTRATA_TRY(ReadCommon(config, spec));

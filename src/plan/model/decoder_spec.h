@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "plan/model/config_json.h"
 #include "plan/model/parameter_spec.h"
+#include "plan/model/state_space.h"
 
 namespace memstrata::plan {
 
@@ -39,7 +40,8 @@ struct ExpertSpec {
   bool has_score_bias = false;  // a correction for each expert, kept with the router
   bool has_bias = false;
   int64_t first_dense_layers = 0;
-  int64_t every = 1;  // every n-th layer has experts
+  int64_t every = 1;    // every n-th layer has experts
+  int64_t offset = -1;  // the first of them, -1: the n-th
   std::vector<int64_t> dense_layers;
 
   bool IsSparse(int64_t layer) const;
@@ -53,6 +55,9 @@ struct LatentAttentionSpec {
   int64_t rope_dim = 0;
   int64_t value_dim = 0;
 };
+
+/// What mixes tokens in a layer.
+enum class MixerKind : uint8_t { kAttention, kStateSpace, kNone };
 
 struct DecoderSpec {
   std::string model_type;
@@ -86,6 +91,9 @@ struct DecoderSpec {
   bool has_attention_sinks = false;
   ExpertSpec experts;
   LatentAttentionSpec latent;
+  StateSpaceSpec state_space;
+  std::vector<MixerKind> mixers;   // of each layer; empty: all attention
+  bool has_single_blocks = false;  // a layer is a mixer or an MLP, with one norm (Mamba, Nemotron-H)
   bool ties_head = false;
   bool scales_embedding = false;
   bool has_gpt2_buffers = false;  // a triangular mask and a scalar in each layer
@@ -100,6 +108,10 @@ struct DecoderSpec {
   int64_t sliding_window = 0;            // 0: none
   std::vector<bool> layer_is_sliding;    // empty: all layers, when there is a window
 
+  MixerKind MixerOf(int64_t layer) const {
+    return mixers.empty() ? MixerKind::kAttention : mixers[static_cast<size_t>(layer)];
+  }
+  bool HasMlp(int64_t layer) const { return !has_single_blocks || MixerOf(layer) == MixerKind::kNone; }
   bool IsSliding(int64_t layer) const {
     return sliding_window > 0 && (layer_is_sliding.empty() || layer_is_sliding[static_cast<size_t>(layer)]);
   }

@@ -13,7 +13,11 @@ std::vector<CacheLayer> DecoderCache(const DecoderSpec& spec) {
   std::vector<CacheLayer> layers;
   for (int64_t i = 0; i < spec.layer_count; ++i) {
     CacheLayer layer;
-    if (spec.latent.kv_rank > 0) {
+    if (spec.MixerOf(i) != MixerKind::kAttention) {
+      const bool has_state = spec.MixerOf(i) == MixerKind::kStateSpace;
+      layer.kind = has_state ? CacheLayer::Kind::kState : CacheLayer::Kind::kNone;
+      layer.state_elements = has_state ? spec.state_space.StateElements() : 0;
+    } else if (spec.latent.kv_rank > 0) {
       layer = {CacheLayer::Kind::kLatent, 1, spec.latent.kv_rank, spec.latent.rope_dim, 0, 0};
     } else {
       const bool slides = spec.IsSliding(i);
@@ -66,6 +70,33 @@ bool HasDecoderKeys(const ConfigJson& config) {
          config.Has("vocab_size");
 }
 
+Status UseConfig(const ConfigJson& config, ModelDescription& model);
+
+// The language model is under text_config, or its keys are beside vision_config.
+Status UseVisionLanguage(const ConfigJson& config, ModelDescription& model) {
+  const std::string type = model.model_type;
+  const std::optional<ConfigJson> text = config.Object("text_config");
+  if (!text && !HasDecoderKeys(config)) {
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("The model type \"{}\" is not known, and the configuration lacks the keys of a decoder.", type));
+  }
+  const bool is_qwen = type == "qwen2_vl" || type == "qwen2_5_vl";
+  model.model_type = is_qwen ? "qwen2" : text ? text->Text("model_type").value_or("llama") : "llama";
+  MEMSTRATA_ASSIGN_OR_RETURN(DecoderSpec spec, ReadDecoder(text ? *text : config, model.model_type));
+  UseDecoder(std::move(spec), model);
+  MEMSTRATA_ASSIGN_OR_RETURN(model.max_positions, (text ? *text : config).Integer("max_position_embeddings", 0));
+  ParameterBuilder build;
+  MEMSTRATA_ASSIGN_OR_RETURN(model.vision, ReadVisionTower(config, type, model.hidden, build));
+  if (!model.vision) {
+    model.notes.push_back("Only the language model of this model is planned; the part that sees or hears is left out.");
+    return {};
+  }
+  std::vector<ParameterSpec> tower = build.Take();
+  model.parameters.insert(model.parameters.begin(), tower.begin(), tower.end());
+  return {};
+}
+
 Status UseConfig(const ConfigJson& config, ModelDescription& model) {
   const std::string& type = model.model_type;
   if (IsT5(type)) {
@@ -74,12 +105,8 @@ Status UseConfig(const ConfigJson& config, ModelDescription& model) {
     return {};
   }
   if (IsEncoder(type)) return UseEncoder(config, model);
-  const std::optional<ConfigJson> text = config.Object("text_config");
-  if (text && !IsDecoder(type)) {
-    model.notes.push_back("Only the language model of this model is planned; the part that sees or hears is left out.");
-    model.model_type = text->Text("model_type").value_or(type);
-    return UseConfig(*text, model);
-  }
+  if (!IsDecoder(type) && (config.Has("vision_config") || config.Has("text_config")))
+    return UseVisionLanguage(config, model);
   if (!IsDecoder(type) && !HasDecoderKeys(config)) {
     return Fail(
         ErrorCode::kInvalidArgument,
@@ -118,6 +145,7 @@ Status CheckSize(ModelDescription& model) {
 }  // namespace
 
 bool ModelDescription::HasSimulatedStep() const {
+  if (vision) return false;
   if (const DecoderSpec* spec = decoder()) return IsSimulated(*spec);
   return !std::holds_alternative<std::monostate>(step);
 }

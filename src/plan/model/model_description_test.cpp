@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace memstrata::plan {
 namespace {
 
@@ -60,7 +62,38 @@ INSTANTIATE_TEST_SUITE_P(
             R"({"model_type": "llama", "hidden_size": 1000000000000, "num_hidden_layers": 9, "num_attention_heads": 1,
                                   "vocab_size": 9})",
             "2^50"},
-        BadConfig{R"({"model_type": "nothing"})", "not known"}));
+        BadConfig{R"({"model_type": "nothing"})", "not known"},
+        BadConfig{R"({"model_type": "mamba", "hidden_size": 8, "num_hidden_layers": 1})", "vocab_size"},
+        BadConfig{R"({"model_type": "mamba2", "hidden_size": 8, "num_hidden_layers": 1, "vocab_size": 9, "num_heads": 4,
+                      "n_groups": 3})",
+                  "divided among 3 groups"},
+        BadConfig{
+            R"({"model_type": "nemotron_h", "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 9,
+                      "mamba_num_heads": 2, "hybrid_override_pattern": "M*-"})",
+            "names 3 layers"},
+        BadConfig{
+            R"({"model_type": "llava", "text_config": {"model_type": "llama", "hidden_size": 8, "num_hidden_layers": 1,
+                "num_attention_heads": 2, "vocab_size": 9}, "vision_config": {"model_type": "clip_vision_model",
+                "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "patch_size": 999}})",
+            "patches of 999"}));
+
+TEST(ModelDescription, AHybridKeepsStatesAndFewCaches) {
+  const Result<ModelDescription> model = DescribePreset("jamba-v0.1");
+  ASSERT_TRUE(model);
+  const auto count = [&](CacheLayer::Kind kind) {
+    return std::count_if(model->cache.begin(), model->cache.end(),
+                         [kind](const CacheLayer& layer) { return layer.kind == kind; });
+  };
+  EXPECT_EQ(count(CacheLayer::Kind::kFull), 4);
+  EXPECT_EQ(count(CacheLayer::Kind::kState), 28);
+  EXPECT_EQ(model->cache.front().state_elements, 3 * 8192 + 8192 * 16);
+}
+
+TEST(ModelDescription, AnImageOfLlavaIs577Tokens) {
+  const Result<ModelDescription> model = DescribePreset("llava-1.5-7b");
+  ASSERT_TRUE(model && model->vision);
+  EXPECT_EQ(model->vision->image_tokens, 577);
+}
 
 TEST(ModelDescription, DeepNestingIsRefused) {
   EXPECT_FALSE(DescribeConfig(std::string(100, '[') + std::string(100, ']'), "x"));

@@ -31,6 +31,10 @@ struct ParameterSpec {
   int32_t layer = -1;  // -1: before the first layer; the number of layers: after the last
 };
 
+/// LLaMA-Adapter's learned tokens (Zhang et al., arXiv 2303.16199; LitGPT's defaults): of each layer from this one on.
+inline constexpr int64_t kAdapterPromptTokens = 10;
+inline constexpr int32_t kFirstAdapterPromptLayer = 2;
+
 int64_t CountElements(const ParameterSpec& parameter);
 int64_t CountElements(const std::vector<ParameterSpec>& parameters);
 

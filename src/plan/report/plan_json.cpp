@@ -45,6 +45,7 @@ void WriteDevice(const DevicePlan& device, JsonWriter& json) {
   json.Field("framework_peak_bytes", device.framework_peak_bytes);
   json.Field("framework_peak_low_bytes", device.framework_peak_low_bytes);
   json.Field("framework_peak_high_bytes", device.framework_peak_high_bytes);
+  json.Field("host_bytes", device.host_bytes);
   json.Field("framework_reserved_bytes", device.framework_reserved_bytes);
   json.Key("peak_phase");
   if (device.peak_phase.empty()) {
@@ -65,6 +66,22 @@ void WriteTexts(std::string_view key, const std::vector<std::string>& texts, Jso
   json.Key(key);
   json.StartArray();
   for (const std::string& text : texts) json.Value(std::string_view(text));
+  json.EndArray();
+}
+
+void WriteStrategies(const std::vector<Strategy>& strategies, JsonWriter& json) {
+  json.Key("strategies");
+  json.StartArray();
+  for (const Strategy& strategy : strategies) {
+    json.StartObject();
+    json.Field("name", std::string_view(strategy.name));
+    json.Field("parallel", std::string_view(strategy.parallel));
+    json.Field("cost", std::string_view(strategy.cost));
+    json.Field("device_bytes", strategy.device_bytes);
+    json.Field("fits", strategy.fits);
+    json.Field("problem", std::string_view(strategy.problem));
+    json.EndObject();
+  }
   json.EndArray();
 }
 
@@ -139,6 +156,7 @@ void WritePlanJson(const Plan& plan, JsonWriter& json) {
   json.Field("kv_tokens", plan.kv_tokens);
   WriteTexts("left_out", plan.left_out, json);
   WriteTexts("changes", plan.changes, json);
+  WriteStrategies(plan.strategies, json);
   json.Key("diagnostics");
   json.StartArray();
   for (const Diagnostic& diagnostic : plan.diagnostics) {

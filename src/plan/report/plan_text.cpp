@@ -63,6 +63,19 @@ std::string ListText(const char* title, const std::vector<std::string>& texts) {
   return text;
 }
 
+std::string StrategiesText(const Plan& plan) {
+  if (plan.strategies.empty()) return "";
+  std::string text = fmt::format("Ways to spread it over all {} devices, and what the fullest one then needs:\n",
+                                 plan.workload.devices);
+  for (const Strategy& strategy : plan.strategies) {
+    const std::string need = strategy.device_bytes ? FormatBytes(*strategy.device_bytes) : strategy.problem;
+    const char* fits = !strategy.fits ? "" : *strategy.fits ? ", fits" : ", does not fit";
+    text +=
+        fmt::format("  - {} (--parallel {}): {}{}; {}\n", strategy.name, strategy.parallel, need, fits, strategy.cost);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string PlanText(const Plan& plan) {
@@ -84,6 +97,7 @@ std::string PlanText(const Plan& plan) {
     text += fmt::format("The cache of one device group holds {} tokens.\n",
                         FormatCount(static_cast<uint64_t>(*plan.kv_tokens)));
   text += LargestText(plan.largest);
+  text += StrategiesText(plan);
   text += ListText("What to change first:", plan.changes);
   text += ListText("Left out:", plan.left_out);
   for (const Diagnostic& diagnostic : plan.diagnostics)

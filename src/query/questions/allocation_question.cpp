@@ -122,9 +122,11 @@ void WriteLife(JsonWriter& json, const AllocationTable& table, const TimeAxis& t
 }
 
 // What an XPlane profile says of the block besides.
-void WriteProfileDetails(JsonWriter& json, const Store& store, const Heap& heap, uint32_t alloc_seq) {
+void WriteProfileDetails(JsonWriter& json, const Store& store, const Heap& heap, uint32_t row) {
   const XPlaneEventTable& details = store.xplane.events;
-  const bool known = alloc_seq != kNone && store.HasXPlaneDetails(heap);
+  const uint32_t alloc_seq = store.allocations.alloc_seq[row];
+  const bool is_block = (store.allocations.flags[row] & kReservedStack) == 0;
+  const bool known = alloc_seq != kNone && is_block && store.HasXPlaneDetails(heap);
   const auto text = [&](const Column<StringId>& column) {
     const std::string_view value = known ? store.String(column[store.EventRow(heap, alloc_seq)]) : std::string_view();
     return value.empty() ? std::nullopt : std::optional(value);
@@ -151,7 +153,7 @@ Result<Answer> AnswerAllocation(SessionIndex& session, const Parameters& paramet
     json.Field("step", allocated.step);
     json.Field("phase", allocated.phase);
     json.Field("free_phase", PlaceOf(session, *heap, table.free_seq[row]).phase);
-    WriteProfileDetails(json, session.store(), heap->heap, table.alloc_seq[row]);
+    WriteProfileDetails(json, session.store(), heap->heap, row);
     json.Field("label", std::string_view(RowLabel(session, row)));
     json.Key("stack");
     WriteStack(json, session, table.stack[row]);

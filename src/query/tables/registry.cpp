@@ -4,8 +4,9 @@ namespace memstrata {
 
 std::span<const TableInfo* const> AllTables() {
   static constexpr const TableInfo* kAll[] = {
-      &kEventsTable, &kAllocationsTable, &kSegmentsTable, &kFinalSegmentsTable, &kBlocksTable,      &kSpansTable,
-      &kStacksTable, &kFramesTable,      &kHeapsTable,    &kSourcesTable,       &kDiagnosticsTable,
+      &kEventsTable,      &kAllocationsTable,   &kSegmentsTable,    &kFinalSegmentsTable, &kBlocksTable,
+      &kSpansTable,       &kStacksTable,        &kFramesTable,      &kHeapsTable,         &kSourcesTable,
+      &kDiagnosticsTable, &kProfileEventsTable, &kProgramRunsTable,
   };
   return kAll;
 }

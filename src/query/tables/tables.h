@@ -16,6 +16,8 @@ extern const TableInfo kFramesTable;
 extern const TableInfo kHeapsTable;
 extern const TableInfo kSourcesTable;
 extern const TableInfo kDiagnosticsTable;
+extern const TableInfo kProfileEventsTable;
+extern const TableInfo kProgramRunsTable;
 
 /// Cells that several tables have.
 inline Cell StreamCell(const Store& store, uint32_t stream) {

@@ -81,12 +81,11 @@ void AlignDetails(XPlaneEventTable& details, size_t rows) {
   details.nan.Resize(rows, 0);
 }
 
-void GatherDetails(XPlaneEventTable& into, XPlaneEventTable& from, std::span<const uint32_t> order) {
-  Gatherer gatherer(order);
+void GatherDetails(XPlaneEventTable& into, XPlaneEventTable& from, std::span<const uint32_t> order,
+                   Gatherer& gatherer) {
   into.file_order.Append(order);
   gatherer.Move(into.time_ps, from.time_ps);
   gatherer.Move(into.line, from.line);
-  gatherer.Move(into.stack_bytes, from.stack_bytes);
   gatherer.Move(into.heap_bytes, from.heap_bytes);
   gatherer.Move(into.free_bytes, from.free_bytes);
   gatherer.Move(into.peak_bytes, from.peak_bytes);
@@ -108,8 +107,36 @@ void GatherDetails(XPlaneEventTable& into, XPlaneEventTable& from, std::span<con
   gatherer.Move(into.nan, from.nan);
 }
 
-void GatherEvents(EventTable& into, DecodedEvents& events, std::span<const uint32_t> order, int64_t unix_begin_ns,
+// Operations as call stacks of one frame, so that everything that groups by stack groups by operation.
+class OperationStacks {
+ public:
+  explicit OperationStacks(Store& store) : store_(store) {}
+
+  StackId Of(StringId op) {
+    if (op.value >= stacks_.size()) stacks_.resize(op.value + 1, kUnknown);
+    StackId& stack = stacks_[op.value];
+    if (stack.value == kUnknown.value) stack = Make(op);
+    return stack;
+  }
+
+ private:
+  static constexpr StackId kUnknown{kNone};
+
+  StackId Make(StringId op) const {
+    const std::string_view name = store_.strings.Get(op);
+    if (name.empty() || name == "(null)") return StackId{0};
+    const FrameId frame = store_.stacks.InternFrame(op, StringId{0}, 0, FrameKind::kUnknown);
+    return store_.stacks.InternStack({&frame, 1});
+  }
+
+  Store& store_;
+  std::vector<StackId> stacks_;  // by operation
+};
+
+void GatherEvents(Store& store, DecodedEvents& events, std::span<const uint32_t> order, int64_t unix_begin_ns,
                   uint32_t stream) {
+  EventTable& into = store.events;
+  OperationStacks stacks(store);
   into.time_ns.Resize(into.kind.size(), kNoTime);
   for (const uint32_t row : order) {
     into.kind.PushBack(events.is_allocation[row] != 0 ? EventKind::kAlloc : EventKind::kFreeCompleted);
@@ -117,12 +144,20 @@ void GatherEvents(EventTable& into, DecodedEvents& events, std::span<const uint3
     const int64_t floor_ns = time_ps >= 0 ? time_ps / 1000 : -((-time_ps + 999) / 1000);
     into.time_ns.PushBack(unix_begin_ns + floor_ns);
   }
+  into.stack.ReserveMore(order.size());
+  for (const uint32_t row : order)
+    into.stack.PushBack(events.is_allocation[row] != 0 ? stacks.Of(events.details.op[row]) : StackId{0});
   events.is_allocation = {};
   Gatherer gatherer(order);
   gatherer.Move(into.addr, events.addr);
   gatherer.Move(into.size_bytes, events.size_bytes);
   into.stream.Resize(into.kind.size(), stream);
-  into.stack.Resize(into.kind.size(), StackId{0});
+}
+
+StackId NameOfReservedStack(Store& store) {
+  const FrameId frame = store.stacks.InternFrame(store.strings.Intern("stack reserved by the runtime"), StringId{0}, 0,
+                                                 FrameKind::kUnknown);
+  return store.stacks.InternStack({&frame, 1});
 }
 
 LowerBoundReason WhyLowerBound(const HeapFigures& figures, bool truncated) {
@@ -176,13 +211,21 @@ void NoteJumps(const HeapFigures& figures, DiagnosticLog& log) {
            kUnknownBytes, figures.jump_count);
 }
 
-// Blocks of the heaps from `first_heap` on. Reads and writes no details of events.
+// Blocks of the heaps from `first_heap` on. Of the details of events it reads the stack alone.
 Status PairEvents(const std::vector<HeapFigures>& figures, uint32_t first_heap, StoreBuilder& builder) {
   for (size_t i = 0; i < figures.size(); ++i) {
     Heap& heap = builder.store().heaps[first_heap + i];
     AllocationTracker tracker(builder, heap, nullptr);
+    const std::span<const uint64_t> levels =
+        builder.store().xplane.events.stack_bytes.span().subspan(heap.events.begin, heap.events.size());
+    if (std::any_of(levels.begin(), levels.end(), [](uint64_t bytes) { return bytes != 0; }))
+      tracker.set_reserved_stack(levels, NameOfReservedStack(builder.store()));
     MEMSTRATA_ASSIGN_OR_RETURN(const PairingResult pairing, tracker.Run(nullptr));
     AppendRestBeforeRecording(figures[i].preexisting_bytes, builder, heap);
+    const std::span<const StackId> operations =
+        builder.store().events.stack.span().subspan(heap.events.begin, heap.events.size());
+    heap.capabilities.has_stacks =
+        std::any_of(operations.begin(), operations.end(), [](StackId stack) { return stack.value != 0; });
     heap.capabilities.complete_history =
         figures[i].preexisting_bytes == 0 && figures[i].jump_count == 0 && pairing.preexisting_count == 0;
   }
@@ -215,10 +258,12 @@ Status BuildHeaps(DecodedEvents events, const HeapContext& context, StoreBuilder
     NoteJumps(figures[i], builder.diagnostics());
   }
   AlignDetails(store.xplane.events, first_row);
-  GatherEvents(store.events, events, partition.rows, context.unix_begin_ns, builder.InternStream(0));
+  GatherEvents(store, events, partition.rows, context.unix_begin_ns, builder.InternStream(0));
+  Gatherer gatherer(partition.rows);
+  gatherer.Move(store.xplane.events.stack_bytes, events.details.stack_bytes);  // which pairing reads
   Status status;
   RunBoth([&] { status = PairEvents(figures, first_heap, builder); },
-          [&] { GatherDetails(store.xplane.events, events.details, partition.rows); });
+          [&] { GatherDetails(store.xplane.events, events.details, partition.rows, gatherer); });
   return status;
 }
 

@@ -253,7 +253,7 @@ inline bool MemoryEventDecoder::TakeValue(Field field, char key, const char* beg
     if (field != Field::kFragmentation || end - begin != 8) return false;
     double number = 0;
     std::memcpy(&number, begin, sizeof number);
-    if (std::isnan(number)) return false;
+    if (!std::isfinite(number)) return false;
     event.fragmentation = number;
     return true;
   }
@@ -335,7 +335,7 @@ void MemoryEventDecoder::ReadField(const Stat& stat, Event& event) {
       } else {
         event.fragmentation = static_cast<double>(number(kBlindFragmentation));
       }
-      if (std::isnan(event.fragmentation)) {  // nothing is free: the allocator divides 0 by 0
+      if (!std::isfinite(event.fragmentation)) {  // nothing is free: the allocator divides by 0
         event.fragmentation = 0;
         event.is_nan = true;
       }

@@ -263,6 +263,9 @@ class XPlaneReading {
     std::string why;
     if (!source_.has_host_plane) {
       why = "This trace has no memory events: it has no host plane (/host:CPU), where allocators report.";
+    } else if (counts_.damaged_events + counts_.impossible_values > 0) {
+      why = fmt::format("This trace has no usable memory events: {} events are damaged or impossible and left out.",
+                        FormatCount(counts_.damaged_events + counts_.impossible_values));
     } else if (others == 0) {
       why = "This trace has no memory events: it was recorded with no host events at all, so the host tracer was off.";
     } else {

@@ -33,6 +33,20 @@ void WriteCounts(JsonWriter& json, std::string_view key, const std::vector<Count
   json.EndArray();
 }
 
+void WriteAttention(JsonWriter& json, const ProcessRecord* process) {
+  json.Key("attention");
+  json.StartArray();
+  if (process != nullptr) {
+    for (const dryrun::AttentionUse& use : dryrun::AttentionUses(*process)) {
+      json.StartObject();
+      json.Field("name", std::string_view(use.name));
+      json.Field("launch_count", use.launch_count);
+      json.EndObject();
+    }
+  }
+  json.EndArray();
+}
+
 // The first request that failed: later ones are of a program that goes on after it.
 void WriteOutOfMemory(JsonWriter& json, const DryRunAnswer& answer, const ProcessRecord& process,
                       const DeviceRecord& device) {
@@ -166,6 +180,7 @@ std::string DryRunJson(const DryRunAnswer& answer) {
   WriteCounts(json, "unanswered_calls", first == nullptr ? none : first->unanswered);
   WriteCounts(json, "kernels", first == nullptr ? none : first->kernels);
   WriteCounts(json, "library_calls", first == nullptr ? none : first->library_calls);
+  WriteAttention(json, first);
   json.Key("snapshot");
   answer.snapshot_path.empty() ? json.Null() : json.Value(std::string_view(answer.snapshot_path));
   WriteSearch(json, answer);

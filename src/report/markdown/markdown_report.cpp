@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/program_memory/program_summary.h"
 #include "base/units.h"
 #include "query/explain.h"
 #include "query/summary.h"
@@ -26,6 +27,7 @@ class MarkdownReport {
       out_ += fmt::format("- {}: {}, {}{}\n", EscapeMarkdown(source.file), EscapeMarkdown(source.title),
                           FormatBytes(source.size_bytes), source.truncated ? ", incomplete" : "");
     for (const HeapSummary& heap : summary_.heaps) WriteHeap(heap);
+    WritePrograms();
     WriteNotes();
     return std::move(out_);
   }
@@ -34,9 +36,76 @@ class MarkdownReport {
   void WriteHeap(const HeapSummary& heap) {
     out_ += fmt::format("\n## {}\n\n", EscapeMarkdown(heap.heap->id));
     WriteFindings(heap);
+    if (heap.profile) {
+      WriteProfile(heap, *heap.profile);
+      return;
+    }
     WriteFigures(heap);
     WriteHolders(heap);
     WriteIdle(heap);
+  }
+
+  // An XPlane profile: stack, heap and free, operations, programs, and where XProf says something else.
+  void WriteProfile(const HeapSummary& heap, const ProfileSummary& profile) {
+    out_ += "| | | |\n|---|---:|---|\n";
+    const auto bytes = [](uint64_t value) { return fmt::format("{} ({} B)", FormatBytes(value), FormatCount(value)); };
+    Figure("Peak used", bytes(profile.used_bytes), DescribeMoment(store_, heap, Moment::AfterEvent(profile.peak_seq)));
+    Figure("Stack there", bytes(profile.stack_bytes), "");
+    Figure("Heap there", bytes(profile.heap_bytes), "");
+    if (profile.capacity_bytes)
+      Figure("Capacity", bytes(*profile.capacity_bytes),
+             profile.utilization ? FormatPercent(*profile.utilization) + " used" : "");
+    Figure("Fragmentation", FormatPercent(profile.fragmentation), "");
+    if (profile.largest_request_bytes)
+      Figure("Largest request", bytes(*profile.largest_request_bytes), "that would succeed there");
+    Figure("Lifetime peak", bytes(profile.lifetime_peak_bytes), "heap alone");
+    if (heap.preexisting_bytes > 0) Figure("Before recording", FormatBytes(heap.preexisting_bytes), "live already");
+    out_ +=
+        "\n### Who holds the peak\n\n| bytes | share | blocks | operation | region, type, shape "
+        "|\n|---:|---:|---:|---|---|\n";
+    for (const ProfileHolder& holder : profile.holders) {
+      const std::string name = holder.is_other        ? "everything else"
+                               : !holder.name.empty() ? holder.name
+                                                      : holder.op.value_or("no operation recorded");
+      const std::string kind = fmt::format("{} {} {}", holder.region_type.value_or(""), holder.data_type.value_or(""),
+                                           holder.shape.value_or(""));
+      out_ += fmt::format("| {} | {} | {} | {} | {} |\n", FormatBytes(holder.bytes),
+                          FormatPercent(heap.ShareOf(holder.bytes)), FormatCount(holder.block_count),
+                          EscapeMarkdown(name), EscapeMarkdown(kind));
+    }
+    WriteUses(profile);
+    for (const std::vector<std::string>* sentences :
+         {&profile.help.sentences, &profile.notes, &profile.xprof_differences}) {
+      if (sentences->empty()) continue;
+      out_ += '\n';
+      for (const std::string& sentence : *sentences) out_ += "- " + EscapeMarkdown(sentence) + "\n";
+    }
+  }
+
+  void WriteUses(const ProfileSummary& profile) {
+    if (profile.programs.empty()) return;
+    out_ += "\n### Programs\n\n| measured | planned | runs | program |\n|---:|---:|---:|---|\n";
+    for (const ProgramUse& use : profile.programs) {
+      const ProgramRun& run = use.highest;
+      out_ += fmt::format("| {} | {} | {} | {} |\n", FormatBytes(run.used_bytes()),
+                          run.program == kNone ? "no plan" : FormatBytes(run.plan.total_bytes()),
+                          FormatCount(use.run_count), EscapeMarkdown(use.name));
+    }
+  }
+
+  // Static plans.
+  void WritePrograms() {
+    if (store_.programs.empty()) return;
+    const auto known = [](const std::optional<uint64_t>& bytes) { return bytes ? FormatBytes(*bytes) : "not known"; };
+    out_ +=
+        "\n## Compiled programs\n\n| program | needs | arguments | outputs | temporaries | donated |\n"
+        "|---|---:|---:|---:|---:|---:|\n";
+    for (const Program& program : store_.programs) {
+      const ProgramSummary plan = SummarizeProgram(program);
+      out_ += fmt::format("| {} | {} | {} | {} | {} | {} |\n", EscapeMarkdown(program.label),
+                          FormatBytes(plan.total_bytes), known(plan.argument_bytes), known(plan.output_bytes),
+                          known(plan.temp_bytes), known(plan.alias_bytes));
+    }
   }
 
   void WriteFindings(const HeapSummary& heap) {
@@ -80,7 +149,7 @@ class MarkdownReport {
     if (heap.holders.empty()) return;
     out_ += "\n### Who holds the peak\n\n| bytes | share | blocks | category | where |\n|---:|---:|---:|---|---|\n";
     for (const Holder& holder : heap.holders) {
-      const double share = heap.ShareOf(holder.bytes);
+      const double share = heap.ShareOf(static_cast<int64_t>(holder.bytes));
       out_ += fmt::format("| {} | {} | {} | {} | {} |\n", FormatBytes(holder.bytes), FormatPercent(share),
                           FormatCount(holder.block_count),
                           holder.is_other ? "" : EscapeMarkdown(kCategoryNames[static_cast<size_t>(holder.category)]),

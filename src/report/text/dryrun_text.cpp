@@ -112,7 +112,10 @@ class DryRunText {
   void WriteProgram(const ProcessRecord& process) {
     Heading("The program");
     Line("Optimizer steps", process.step_count ? FormatCount(*process.step_count) : "unknown");
-    for (const std::string& attention : AttentionKernels(process)) Line("Attention", attention);
+    for (const dryrun::AttentionUse& use : AttentionUses(process)) {
+      Line("Attention",
+           use.launch_count ? fmt::format("{} ({} launches)", use.name, FormatCount(*use.launch_count)) : use.name);
+    }
     uint64_t launches = 0;
     for (const dryrun::Count& kernel : process.kernels) launches += kernel.count;
     Line("Kernels",

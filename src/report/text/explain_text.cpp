@@ -17,8 +17,9 @@ class ExplainText {
 
   std::string Write() {
     if (answer_.heaps.empty()) {
-      out_ += answer_.store->missing.empty() ? "No device memory was in use when this file was written.\n"
-                                             : "There is no heap to explain.\n";
+      const bool is_snapshot = answer_.store->missing.empty() && answer_.store->programs.empty();
+      out_ += is_snapshot ? "No device memory was in use when this file was written.\n"
+                          : "There is no heap to explain; `memstrata summary` shows what is in the file.\n";
     }
     for (const HeapExplained& heap : answer_.heaps) WriteHeap(heap);
     for (const Missing& missing : answer_.store->missing)
@@ -69,9 +70,8 @@ class ExplainText {
   void WriteSteps(const HeapExplained& heap) {
     if (heap.steps.empty()) return;
     const std::string_view basis = kPhaseBasisNames[static_cast<size_t>(heap.analysis.timeline.basis)];
-    const bool has_phases = std::any_of(heap.phases.begin(), heap.phases.end(), [](const PhaseExplained& phase) {
-      return phase.span.phase != Phase::kOther;
-    });
+    const bool has_phases = std::any_of(heap.phases.begin(), heap.phases.end(),
+                                        [](const PhaseExplained& phase) { return phase.span.phase != Phase::kOther; });
     if (!has_phases) return;
     Heading(fmt::format("{} {}, found by {}", heap.steps.size(), heap.steps.size() == 1 ? "step" : "steps", basis));
     const uint32_t step = heap.marks.step == kNone ? 0 : heap.marks.step;

@@ -6,12 +6,16 @@
 
 #include "analysis/frames/useful_frame.h"
 #include "base/units.h"
+#include "query/summary.h"
+#include "report/text/program_text.h"
 
 namespace memstrata {
 namespace {
 
 constexpr std::string_view kHoleKindTexts[] = {"in private pools", "in whole segments, which a flush gives back",
                                                "on streams that are no longer used", "in holes beside live blocks"};
+
+constexpr size_t kMostBuffers = 10;
 
 class OomText {
  public:
@@ -25,7 +29,7 @@ class OomText {
       out_ += fmt::format("{} before these are left out.\n", FormatCount(answer_.left_out_count, "failure"));
     if (answer_.failures.empty() && answer_.messages.empty()) {
       out_ += answer_.store != nullptr
-                  ? NothingFailed()
+                  ? NothingFailed(*answer_.store)
                   : "There is no out-of-memory message of a known format in this text; docs/formats/oom_texts.md lists "
                     "them.\n";
     }
@@ -33,11 +37,39 @@ class OomText {
   }
 
  private:
-  std::string NothingFailed() const {
-    const bool has_events = std::any_of(answer_.store->heaps.begin(), answer_.store->heaps.end(),
+  std::string NothingFailed(const Store& store) const {
+    if (!store.xplane.sources.empty()) return NearestToCapacity(store);
+    if (!store.programs.empty()) {
+      return "A plan makes no allocations that could fail; this is what it needs.\n" +
+             ProgramsText(store, style_, width_, kMostBuffers);
+    }
+    const bool has_events = std::any_of(store.heaps.begin(), store.heaps.end(),
                                         [](const Heap& heap) { return heap.capabilities.has_events; });
     return has_events ? "No allocation failed in this recording.\n"
                       : "The file holds no events: whether an allocation failed is not in it.\n";
+  }
+
+  // XLA's allocators report what they gave, never what they refused.
+  std::string NearestToCapacity(const Store& store) const {
+    std::string text =
+        "An XPlane profile does not record allocations that failed: whether one did is not in it. The message of the "
+        "failure tells more: pipe it into `memstrata oom -`.";
+    text = WrapLines(text, width_, 0) + "\n";
+    const Result<SummaryAnswer> summary = Summarize(store, {});
+    const HeapSummary* fullest = nullptr;
+    for (const HeapSummary& heap : summary ? std::span(summary->heaps) : std::span<const HeapSummary>()) {
+      const auto used = [](const HeapSummary& of) { return of.profile ? of.profile->utilization.value_or(0) : 0; };
+      if (used(heap) > 0 && (fullest == nullptr || used(heap) > used(*fullest))) fullest = &heap;
+    }
+    if (fullest == nullptr) return text;
+    const ProfileSummary& profile = *fullest->profile;
+    text += fmt::format("\n{}\n  {}\n", style_.Bold(fullest->heap->id),
+                        WrapLines(fmt::format("The heap nearest to its capacity: {} of {} at its peak, {}.",
+                                              FormatBytes(profile.used_bytes), FormatBytes(*profile.capacity_bytes),
+                                              FormatPercent(*profile.utilization)),
+                                  width_ - 4, 2));
+    for (const std::string& sentence : profile.help.sentences) text += "  " + WrapLines(sentence, width_ - 4, 4) + "\n";
+    return text;
   }
 
   void Heading(std::string_view name, const OomReport& report) {

@@ -44,6 +44,7 @@ class ProfileTextWriter {
                            FormatBytes(*profile_.capacity_bytes));
       if (profile_.utilization) parts += fmt::format(", {} used", FormatPercent(*profile_.utilization));
     }
+    if (profile_.tied_count > 0) Line("", fmt::format("reached {} more", FormatCount(profile_.tied_count, "time")));
     Line("There", parts);
     Line("Fragmentation",
          FormatPercent(profile_.fragmentation) + (profile_.largest_request_bytes
@@ -53,8 +54,7 @@ class ProfileTextWriter {
     Line("Lifetime peak",
          FormatBytes(profile_.lifetime_peak_bytes) + style_.Dim("  (heap alone, since the allocator was made)"));
     if (profile_.step) Line("Step at the peak", FormatCount(static_cast<uint64_t>(*profile_.step)));
-    if (profile_.tied_count > 0) Line("", fmt::format("reached {} times more", FormatCount(profile_.tied_count)));
-    Line("At the end", FormatBytes(heap_.end_live_bytes) + " heap");
+    Line("At the end", FormatBytes(heap_.end_live_bytes) + (profile_.stack_bytes > 0 ? " stack + heap" : " heap"));
     if (heap_.preexisting_bytes > 0)
       Line("Before recording", FormatBytes(heap_.preexisting_bytes) + " heap were live already");
   }
@@ -62,12 +62,18 @@ class ProfileTextWriter {
   std::string Describe(const ProfileHolder& holder) const {
     if (holder.is_other) return style_.Dim("everything else");
     if (!holder.name.empty()) return style_.Dim(holder.name);
-    std::string text = holder.op ? Shorten(*holder.op, width_ > 90 ? width_ - 60 : 30) : "no operation recorded";
+    constexpr size_t kColumnsBefore = 38;
+    constexpr size_t kShortestOperation = 24;
+    std::string details;
     if (holder.data_type || holder.shape)
-      text +=
+      details +=
           fmt::format("  {}{}", holder.data_type.value_or(""), holder.shape ? " " + Shorten(*holder.shape, 30) : "");
-    if (holder.region_type) text += fmt::format("  ({})", Shorten(*holder.region_type, 16));
-    return text;
+    if (holder.region_type) details += fmt::format("  ({})", Shorten(*holder.region_type, 16));
+    if (holder.requested_bytes && static_cast<int64_t>(*holder.requested_bytes) != holder.bytes)
+      details += fmt::format("  {} asked", FormatBytes(*holder.requested_bytes));
+    if (!holder.op) return "no operation recorded" + details;
+    const size_t taken = kColumnsBefore + DisplayWidth(details);
+    return Shorten(*holder.op, std::max(kShortestOperation, width_ > taken ? width_ - taken : 0)) + details;
   }
 
   void WriteHolders() {

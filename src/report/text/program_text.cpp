@@ -59,6 +59,7 @@ class ProgramsWriter {
       Line("Temporaries", Known(summary.temp_bytes));
       Line("Constants", Known(summary.constant_bytes));
     }
+    if (summary.host_bytes > 0) Line("In host memory", FormatBytes(summary.host_bytes) + ", besides");
     if (!summary.problem.empty()) Line("Problem", style_.Warn(WrapLines(summary.problem, width_ - 20, 20)));
     WriteBuffers(program, summary);
     WriteHelp(program, summary);
@@ -102,8 +103,9 @@ class ProgramsWriter {
     uint64_t three_bytes = 0;
     for (size_t i = 0; i < std::min<size_t>(3, summary.at_peak.size()); ++i)
       three_bytes += summary.at_peak[i].size_bytes;
-    Sentence(fmt::format("The three largest {} hold {}.", summary.temporaries_at_peak_bytes ? "buffers" : "allocations",
-                         FormatBytes(three_bytes)));
+    if (three_bytes > 0)
+      Sentence(fmt::format("The three largest {} hold {}.",
+                           summary.temporaries_at_peak_bytes ? "buffers" : "allocations", FormatBytes(three_bytes)));
     if (summary.temporaries_at_peak_bytes)
       Sentence(fmt::format("Padding of layouts takes {} at the peak.", FormatBytes(summary.padding_bytes)));
     for (const PlannedBuffer& planned : summary.at_peak) {
@@ -114,10 +116,13 @@ class ProgramsWriter {
       break;
     }
     if (summary.temporaries_at_peak_bytes && summary.temporary_count_at_peak) {
-      Sentence(fmt::format(
-          "{} temporaries are live together at the peak: {}. Recomputing (jax.checkpoint) or a smaller batch shrinks "
-          "them.",
-          FormatCount(*summary.temporary_count_at_peak), FormatBytes(*summary.temporaries_at_peak_bytes)));
+      const uint64_t count = *summary.temporary_count_at_peak;
+      if (count > 0) {
+        Sentence(
+            fmt::format("{} live together at the peak: {}. Recomputing (jax.checkpoint) or a smaller batch shrinks {}.",
+                        count == 1 ? "One temporary is" : FormatCount(count) + " temporaries are",
+                        FormatBytes(*summary.temporaries_at_peak_bytes), count == 1 ? "it" : "them"));
+      }
     }
     if (summary.donation_count > 0) {
       Sentence(

@@ -43,6 +43,7 @@ std::string DescribeHolder(const Store& store, const Heap& heap, const Holder& h
   if (!holder.name.empty()) return Shorten(holder.name, width);
   if (holder.is_preexisting) return Shorten("allocated before recording began, no stack", width);
   if (holder.stack.value != 0) return DescribeStack(store, holder.stack, width);
+  if (store.HasXPlaneDetails(heap)) return "no operation recorded";
   return Shorten(
       heap.capabilities.has_stacks ? "no Python stack: autograd's own thread, most often" : "no stack recorded", width);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "analysis/frames/useful_frame.h"
 #include "base/units.h"
@@ -16,6 +17,10 @@ namespace memstrata {
 namespace {
 
 constexpr size_t kLabelWidth = 18;
+// A job of hundreds of hosts has thousands of heaps.
+constexpr size_t kMostSources = 16;
+constexpr size_t kMostHosts = 16;
+constexpr size_t kMostHeaps = 16;
 
 class SummaryText {
  public:
@@ -27,11 +32,13 @@ class SummaryText {
         width_(static_cast<size_t>(std::clamp(options.style.width, 60, 140))) {}
 
   std::string Write() {
-    for (const Source& source : store_.sources) WriteSource(source);
+    const size_t shown = std::min(kMostSources, store_.sources.size());
+    for (size_t i = 0; i < shown; ++i) WriteSource(store_.sources[i]);
+    if (shown < store_.sources.size()) out_ += fmt::format("… and {} more files\n", store_.sources.size() - shown);
     if (answer_.heaps.empty() && store_.programs.empty() && store_.xplane.sources.empty())
       out_ += "\nNo device memory was in use when this file was written.\n";
     WriteHosts();
-    for (const HeapSummary& heap : answer_.heaps) WriteHeap(heap);
+    WriteHeaps();
     out_ += ProgramsText(store_, style_, width_, answer_.options.top_count);
     WriteNotes();
     return std::move(out_);
@@ -52,11 +59,32 @@ class SummaryText {
     const HostSummary& best = answer_.hosts.back();
     out_ += "\n" + style_.Bold(fmt::format("{} hosts, the highest peak first", answer_.hosts.size()));
     out_ += style_.Dim(fmt::format("  {} apart", FormatBytes(worst.peak_used_bytes - best.peak_used_bytes))) + "\n";
-    for (const HostSummary& host : answer_.hosts) {
+    const size_t shown = std::min(kMostHosts, answer_.hosts.size());
+    for (const HostSummary& host : std::span(answer_.hosts).first(shown)) {
       out_ += fmt::format("  {}  {}  {}\n", PadLeft(FormatBytes(host.peak_used_bytes), 9),
                           PadLeft(host.utilization ? FormatPercent(*host.utilization) : "", 7),
                           Shorten(host.worst_heap, width_ - 24));
     }
+    if (shown < answer_.hosts.size()) out_ += fmt::format("  … and {} more\n", answer_.hosts.size() - shown);
+  }
+
+  static uint64_t PeakOf(const HeapSummary& heap) {
+    return heap.profile ? heap.profile->used_bytes : heap.live_peak.bytes;
+  }
+
+  // All heaps in order; of very many those with the highest peaks.
+  void WriteHeaps() {
+    std::vector<const HeapSummary*> heaps;
+    for (const HeapSummary& heap : answer_.heaps) heaps.push_back(&heap);
+    if (heaps.size() > kMostHeaps) {
+      std::stable_sort(heaps.begin(), heaps.end(),
+                       [](const HeapSummary* a, const HeapSummary* b) { return PeakOf(*a) > PeakOf(*b); });
+      heaps.resize(kMostHeaps);
+      out_ += "\n" +
+              style_.Bold(fmt::format("The {} of {} heaps with the highest peaks", kMostHeaps, answer_.heaps.size())) +
+              style_.Dim("  (any other: --heap ID; all: --json)") + "\n";
+    }
+    for (const HeapSummary* heap : heaps) WriteHeap(*heap);
   }
 
   void Line(std::string_view label, std::string_view text) {
@@ -138,7 +166,7 @@ class SummaryText {
                 : fmt::format("Who holds {} {} (by {})", FormatBytes(heap.holders_bytes), When(heap, heap.holders_at),
                               kHolderKeyNames[static_cast<size_t>(answer_.options.by)]));
     for (const Holder& holder : heap.holders) {
-      const double share = heap.ShareOf(holder.bytes);
+      const double share = heap.ShareOf(static_cast<int64_t>(holder.bytes));
       const std::string blocks = PadRight(FormatCount(holder.block_count, "block"), 12);
       const bool show_category =
           holder.category != Category::kUnknown && !holder.is_other && answer_.options.by != HolderKey::kCategory;

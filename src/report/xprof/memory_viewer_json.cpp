@@ -379,6 +379,13 @@ Status WriteXProfMemoryViewer(const Store& store, const Program& program, int64_
   if (!program.problem.empty())
     return Fail(ErrorCode::kCorruptInput, fmt::format("{}: {}", program.label, program.problem));
   MEMSTRATA_ASSIGN_OR_RETURN(HeapSimulation simulation, SimulateHeap(program, space));
+  const std::string_view format = store.sources[program.source].format;
+  const bool says_when = format == "xplane" || format == "xla_buffers";
+  if (!says_when && !simulation.has_trace) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "XProf's Memory Viewer shows when values live, which this text does not say; convert the HLO proto "
+                "(*.hlo.pb) that XLA dumps beside it.");
+  }
   return out.Write(ViewerWriter(store, program, space, std::move(simulation)).Write());
 }
 

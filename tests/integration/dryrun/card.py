@@ -24,7 +24,6 @@ class DryRun:
     status: int
     answer: dict[str, Any]
     program_output: str
-    folder: Path
 
     def told(self) -> dict[str, Any]:
         """The JSON on the last line that the script printed."""
@@ -33,7 +32,7 @@ class DryRun:
         return told
 
     def snapshot(self) -> dict[str, Any]:
-        with open(self.folder / "torch" / "rank0.pickle", "rb") as file:
+        with open(self.answer["snapshot"], "rb") as file:
             snapshot: dict[str, Any] = pickle.load(file)
         return snapshot
 
@@ -70,4 +69,4 @@ class Card:
         answer = json.loads(done.stdout)
         if answer["schema"] == "memstrata.dryrun/1":
             jsonschema.validate(answer, json.loads(SCHEMA.read_text(encoding="utf-8")))
-        return DryRun(done.returncode, answer, done.stderr, folder)
+        return DryRun(done.returncode, answer, done.stderr)

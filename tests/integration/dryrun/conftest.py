@@ -25,3 +25,21 @@ def python(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def card(program: Program, python: str, tmp_path: Path) -> Card:
     return Card(program.binary, python, tmp_path)
+
+
+def card_of(program: Program, folder: Path, torch_version: str) -> Card:
+    """For what is tested with one release only."""
+    made = environment(torch_version)
+    if made.problem:
+        pytest.skip(made.problem)
+    return Card(program.binary, made.python, folder)
+
+
+@pytest.fixture
+def oldest_card(program: Program, tmp_path: Path) -> Card:
+    return card_of(program, tmp_path, TORCH_VERSIONS[0])
+
+
+@pytest.fixture
+def newest_card(program: Program, tmp_path: Path) -> Card:
+    return card_of(program, tmp_path, TORCH_VERSIONS[-1])

@@ -69,11 +69,27 @@ def test_gradient_scaling_reads_whether_an_overflow_was_found(card: Card) -> Non
     assert run.answer["steps"] == 2  # zero means: no overflow, so no step is left out
 
 
-def test_the_dispatcher_chooses_an_attention_kernel(card: Card) -> None:
-    run = card.run("train.py", "--autocast")
-    kernels = " ".join(kernel["name"] for kernel in run.answer["kernels"])
-    libraries = {call["name"] for call in run.answer["library_calls"]}
-    assert "flash_fwd" in kernels or "cudnnBackendExecute" in libraries
+def test_attention_is_named(card: Card) -> None:
+    run = card.run("attention.py", "FLASH_ATTENTION", "EFFICIENT_ATTENTION", "MATH")
+    assert {use["name"] for use in run.answer["attention"]} == {"flash attention", "memory-efficient attention"}
+    assert all(use["launch_count"] >= 1 for use in run.answer["attention"])
+    # What the dispatcher chooses on an H100 by itself depends on the release.
+    chosen = {use["name"] for use in card.run("train.py", "--autocast").answer["attention"]}
+    is_first_choice = {"2.7": "flash attention", "2.11": "cuDNN attention"}
+    release = run.answer["torch"].rsplit(".", 1)[0]
+    assert chosen == {is_first_choice[release]}
+
+
+def test_generation_ends_when_a_value_says_so_and_keeps_its_cache(newest_card: Card) -> None:
+    if not has_module(newest_card.python, "transformers"):
+        pytest.skip("this environment has no transformers")
+    run = newest_card.run("generate.py", options=("--true-after", "8"))
+    told = run.told()
+    prompt_length = 32
+    assert run.status == 0
+    assert 1 <= told["new_token_count"] <= 8  # each token asks at least once whether all are done
+    # The last token is given out without having been read.
+    assert told["cache_bytes"] == told["bytes_per_token"] * (prompt_length + told["new_token_count"] - 1)
 
 
 def test_expandable_segments_reserve_in_pages(card: Card) -> None:
