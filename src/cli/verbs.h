@@ -5,6 +5,7 @@
 
 namespace memstrata::cli {
 
+extern const Subcommand kAccept;
 extern const Subcommand kConvert;
 extern const Subcommand kDiff;
 extern const Subcommand kDoctor;

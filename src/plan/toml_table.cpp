@@ -45,6 +45,7 @@ TomlTable Convert(const toml::table& source) {
       }
     } else {
       table.values[name] = AsText(node);
+      if (node.is_string()) table.quoted.insert(name);
     }
   }
   return table;

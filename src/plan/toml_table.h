@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@ namespace memstrata::plan {
 /// One table: texts, numbers and truth values as text, arrays of texts, and tables within.
 struct TomlTable {
   std::map<std::string, std::string> values;
+  std::set<std::string> quoted;  // keys of `values` that the file writes as text, not as number or truth value
   std::map<std::string, std::vector<std::string>> lists;
   std::map<std::string, TomlTable> tables;
   std::map<std::string, std::vector<TomlTable>> table_lists;

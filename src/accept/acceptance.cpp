@@ -1,0 +1,126 @@
+#include "accept/acceptance.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "accept/checklist.h"
+#include "accept/identity.h"
+#include "accept/trial.h"
+
+namespace memstrata::accept {
+namespace {
+
+std::optional<double> Highest(const std::vector<RepeatFigures>& repeats, Measured DeviceFigures::*member) {
+  std::optional<double> highest;
+  for (const RepeatFigures& repeat : repeats) {
+    for (const DeviceFigures& device : repeat.devices) {
+      if ((device.*member).value) highest = std::max(highest.value_or(0), *(device.*member).value);
+    }
+  }
+  return highest;
+}
+
+std::optional<double> Highest(const std::vector<RepeatFigures>& repeats, Measured RepeatFigures::*member) {
+  std::optional<double> highest;
+  for (const RepeatFigures& repeat : repeats) {
+    if ((repeat.*member).value) highest = std::max(highest.value_or(*(repeat.*member).value), *(repeat.*member).value);
+  }
+  return highest;
+}
+
+// Whether `a` is at least as good as `b`: smaller is better. Unknown is no better than anything.
+bool AtMost(std::optional<double> a, std::optional<double> b) { return !b || (a && *a <= *b); }
+bool Below(std::optional<double> a, std::optional<double> b) { return a && (!b || *a < *b); }
+
+std::optional<double> Cost(std::optional<double> quality, bool higher_is_better) {
+  if (quality && higher_is_better) return -*quality;
+  return quality;
+}
+
+bool Dominates(const SweepRow& a, const SweepRow& b, bool higher_is_better) {
+  const std::optional<double> a_cost = Cost(a.quality, higher_is_better);
+  const std::optional<double> b_cost = Cost(b.quality, higher_is_better);
+  const bool nowhere_worse =
+      AtMost(a.memory_bytes, b.memory_bytes) && AtMost(a.latency_s, b.latency_s) && AtMost(a_cost, b_cost);
+  return nowhere_worse &&
+         (Below(a.memory_bytes, b.memory_bytes) || Below(a.latency_s, b.latency_s) || Below(a_cost, b_cost));
+}
+
+std::string FileName(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+}  // namespace
+
+Acceptance Conclude(const Spec& spec, std::vector<RepeatFigures> repeats, Identity identity) {
+  Acceptance acceptance{spec, Verdict::kUndecided, {}, {}, std::move(repeats), std::move(identity)};
+  AddMeasured(acceptance.repeats, acceptance.identity);
+  acceptance.checks = Judge(spec, acceptance.repeats);
+  acceptance.verdict = Overall(acceptance.checks);
+  acceptance.checklist = ChecklistOf(acceptance);
+  return acceptance;
+}
+
+Result<Acceptance> Accept(const Spec& spec, const std::string& folder,
+                          const std::function<void(std::string_view)>& progress) {
+  Identity identity = IdentityOf(spec);
+  std::vector<RepeatFigures> repeats;
+  for (uint64_t i = 1; i <= spec.workload.repeat_count; ++i) {
+    if (progress) progress(fmt::format("run {} of {}", i, spec.workload.repeat_count));
+    MEMSTRATA_ASSIGN_OR_RETURN(RepeatFigures figures, RunRepeat(spec, folder, fmt::format("repeat{}", i)));
+    repeats.push_back(std::move(figures));
+    if (repeats.back().was_interrupted) break;  // whoever ended it does not want the next one
+  }
+  return Conclude(spec, std::move(repeats), std::move(identity));
+}
+
+SweepRow RowOf(const std::map<std::string, std::string>& parameters, const Acceptance& acceptance) {
+  const std::vector<RepeatFigures>& repeats = acceptance.repeats;
+  SweepRow row{.parameters = parameters, .verdict = acceptance.verdict};
+  row.memory_bytes = Highest(repeats, &DeviceFigures::used_bytes);
+  row.memory_basis = "device";
+  if (!row.memory_bytes) {
+    row.memory_bytes = Highest(repeats, &DeviceFigures::framework_bytes);
+    row.memory_basis = "framework";
+  }
+  if (!row.memory_bytes) {
+    row.memory_bytes = Highest(repeats, &RepeatFigures::host_bytes);
+    row.memory_basis = row.memory_bytes ? "host" : "";
+  }
+  row.latency_s = Highest(repeats, &RepeatFigures::iteration_time_s);
+  const double items =
+      acceptance.spec.limits.items_per_iteration * static_cast<double>(acceptance.spec.workload.copies);
+  if (row.latency_s && *row.latency_s > 0) row.throughput_per_s = items / *row.latency_s;
+  for (const Check& check : acceptance.checks) {
+    if (check.name == "quality") row.quality = check.value;
+  }
+  return row;
+}
+
+void MarkPareto(std::vector<SweepRow>& rows, bool higher_is_better) {
+  for (SweepRow& row : rows) {
+    row.is_pareto = row.verdict != Verdict::kFail && row.memory_bytes.has_value() &&
+                    std::none_of(rows.begin(), rows.end(), [&](const SweepRow& other) {
+                      return other.verdict != Verdict::kFail && Dominates(other, row, higher_is_better);
+                    });
+  }
+}
+
+void RedactAcceptance(Acceptance& acceptance) {
+  acceptance.identity.command = {"removed"};
+  acceptance.identity.system.clear();
+  for (InputFile& input : acceptance.identity.inputs) input.file = FileName(input.file);
+  for (RepeatFigures& repeat : acceptance.repeats) {
+    repeat.folder = FileName(repeat.folder);
+    if (!repeat.error_text.empty()) repeat.error_text = "removed";
+    if (!repeat.quality.value && !repeat.quality.basis.empty()) repeat.quality.basis = "removed";
+  }
+  for (Check& check : acceptance.checks) {
+    const bool may_quote = check.name == "errors" || check.name == "quality";
+    if (may_quote && check.verdict != Verdict::kPass) check.text = "removed";
+  }
+  acceptance.checklist = ChecklistOf(acceptance);
+  acceptance.spec.environment.clear();
+  acceptance.spec.name.clear();
+}
+
+}  // namespace memstrata::accept

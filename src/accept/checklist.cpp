@@ -1,0 +1,165 @@
+#include "accept/checklist.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+
+namespace memstrata::accept {
+namespace {
+
+class Checklist {
+ public:
+  explicit Checklist(const Acceptance& acceptance) : a_(acceptance) {}
+
+  std::vector<ChecklistItem> Make() {
+    Workload();
+    Support();
+    Add("budget made", HasBudget(),
+        HasBudget() ? "The limits name what may be used." : "No limit on a device or framework peak is set.");
+    Peaks();
+    Transients();
+    Outputs();
+    TimeAndErrors();
+    Add("host memory, CPU and storage", false,
+        fmt::format("Host memory: {}. CPU time and storage were not measured.", Range(&RepeatFigures::host_bytes)));
+    Devices();
+    Margin();
+    Recorded();
+    return std::move(items_);
+  }
+
+ private:
+  void Add(std::string_view item, bool is_done, std::string text) {
+    items_.push_back({item, is_done, std::move(text)});
+  }
+
+  const Check* Find(std::string_view name) const {
+    for (const Check& check : a_.checks) {
+      if (check.name == name) return &check;
+    }
+    return nullptr;
+  }
+  bool Passes(std::string_view name) const {
+    const Check* check = Find(name);
+    return check != nullptr && check->verdict == Verdict::kPass;
+  }
+  bool HasBudget() const { return a_.spec.limits.device_peak_bytes || a_.spec.limits.framework_peak_bytes; }
+  bool RanWell() const { return Passes("errors"); }
+
+  std::string Range(Measured RepeatFigures::*member) const {
+    std::optional<double> highest;
+    for (const RepeatFigures& repeat : a_.repeats) {
+      if ((repeat.*member).value) highest = std::max(highest.value_or(0), *(repeat.*member).value);
+    }
+    return highest ? "peak " + FormatBytes(static_cast<uint64_t>(*highest)) : "not known";
+  }
+
+  template <class Predicate>
+  bool OnEveryDevice(Predicate&& holds) const {
+    return std::all_of(a_.repeats.begin(), a_.repeats.end(), [&](const RepeatFigures& repeat) {
+      return !repeat.devices.empty() && std::all_of(repeat.devices.begin(), repeat.devices.end(), holds);
+    });
+  }
+
+  void Workload() {
+    const std::vector<std::string> gaps = CoverageGaps(a_.spec);
+    if (a_.spec.maximum.empty()) {
+      Add("workload chosen and maximum stated", false, "No [maximum] of its parameters is stated.");
+    } else {
+      Add("workload chosen and maximum stated", gaps.empty(),
+          gaps.empty() ? "The run reaches every stated maximum." : gaps.front());
+    }
+  }
+
+  void Support() {
+    const bool has_device = !a_.identity.devices.empty();
+    const bool is_done = has_device && RanWell() && !a_.identity.frameworks.empty();
+    Add("architecture, driver and runtime support the formats", is_done,
+        is_done
+            ? fmt::format("{} ran without errors on {}.", a_.identity.frameworks.front(), a_.identity.devices.front())
+        : !has_device ? "No device was met."
+                      : "No framework ran there without errors.");
+  }
+
+  void Peaks() {
+    const bool both =
+        OnEveryDevice([](const DeviceFigures& d) { return d.used_bytes.value && d.framework_bytes.value; });
+    std::string text = "The device's and the framework's view of the peak are not both known.";
+    if (both) {
+      const DeviceFigures& device = a_.repeats.front().devices.front();
+      text = fmt::format("{}: {} by the device, {} by the framework.", device.id,
+                         FormatBytes(static_cast<uint64_t>(*device.used_bytes.value)),
+                         FormatBytes(static_cast<uint64_t>(*device.framework_bytes.value)));
+    }
+    const bool at_maximum = !a_.spec.maximum.empty() && CoverageGaps(a_.spec).empty();
+    if (both && !at_maximum) text += " The run does not show that it reaches the maximum.";
+    Add("peaks at the maximum, framework and device compared", both && at_maximum, text);
+  }
+
+  void Transients() {
+    const bool whole = OnEveryDevice([](const DeviceFigures& d) {
+      return d.framework_bytes.value && !d.framework_bytes.is_lower_bound && !d.used_bytes.is_lower_bound;
+    });
+    std::string reason = "No device was measured.";
+    for (const RepeatFigures& repeat : a_.repeats) {
+      for (const DeviceFigures& device : repeat.devices) {
+        const Measured& weak = !device.framework_bytes.value || device.framework_bytes.is_lower_bound
+                                   ? device.framework_bytes
+                                   : device.used_bytes;
+        reason = weak.basis;
+      }
+    }
+    Add("transient peaks covered", whole, reason);
+  }
+
+  void Outputs() {
+    const Check* check = Find("quality");
+    Add("outputs verified at the chosen precision", Passes("quality"),
+        check == nullptr ? "No [quality] is asked for." : check->text);
+  }
+
+  void TimeAndErrors() {
+    const bool has_time = Find("time") != nullptr || Find("throughput") != nullptr;
+    const bool is_done = RanWell() && (Passes("time") || Passes("throughput"));
+    Add("time and errors", is_done,
+        is_done    ? "Within the limits."
+        : has_time ? Find("errors")->text
+                   : "No limit on time or throughput is set.");
+  }
+
+  void Devices() {
+    size_t count = 0;
+    for (const RepeatFigures& repeat : a_.repeats) count = std::max(count, repeat.devices.size());
+    Add("each device by itself", count > 0,
+        count > 0 ? fmt::format("{}, each judged alone.", FormatCount(count, "device")) : "No device was measured.");
+  }
+
+  void Margin() {
+    const Check* check = Find("margin");
+    Add("margin justified", Passes("margin"), check == nullptr ? "No limits.margin is asked for." : check->text);
+  }
+
+  void Recorded() {
+    const auto is_readable = [](const InputFile& input) { return input.size_bytes.has_value(); };
+    const std::vector<InputFile>& inputs = a_.identity.inputs;
+    const bool is_done =
+        !a_.identity.frameworks.empty() && !inputs.empty() && std::all_of(inputs.begin(), inputs.end(), is_readable);
+    Add("versions and inputs recorded", is_done,
+        is_done                          ? fmt::format("{} with their hashes; {}.", FormatCount(inputs.size(), "input"),
+                                                       a_.identity.frameworks.front())
+        : a_.identity.frameworks.empty() ? "No framework said its version."
+        : inputs.empty()                 ? "workload.inputs names no files."
+                                         : "An input cannot be read.");
+  }
+
+  const Acceptance& a_;
+  std::vector<ChecklistItem> items_;
+};
+
+}  // namespace
+
+std::vector<ChecklistItem> ChecklistOf(const Acceptance& acceptance) { return Checklist(acceptance).Make(); }
+
+}  // namespace memstrata::accept

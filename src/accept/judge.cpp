@@ -1,0 +1,279 @@
+#include "accept/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <functional>
+
+#include "base/units.h"
+
+namespace memstrata::accept {
+namespace {
+
+constexpr double kNsPerS = 1e9;
+
+std::string Words(double value, std::string_view unit) {
+  if (unit == "bytes") return FormatBytes(static_cast<int64_t>(std::llround(value)));
+  if (unit == "s") return FormatDuration(static_cast<int64_t>(std::llround(value * kNsPerS)));
+  return fmt::format("{:.6g}", value);
+}
+
+// The worst of one figure over repeats and devices, and what there is to say about it.
+struct Worst {
+  Measured figure;
+  std::string place;  // of which device
+  bool is_lower_bound = false;
+  bool was_interrupted = false;
+  bool is_disturbed = false;  // by other users of the device
+  bool lacks_one = false;     // a repeat has no value
+};
+
+void Take(Worst& worst, const Measured& figure, const std::string& place) {
+  worst.is_lower_bound |= figure.is_lower_bound;
+  if (!figure.value) {
+    worst.lacks_one = true;
+    if (!worst.figure.value) worst.figure.basis = figure.basis;
+  } else if (!worst.figure.value || *figure.value > *worst.figure.value) {
+    worst.figure = figure;
+    worst.place = place;
+  }
+}
+
+Worst WorstOf(const std::vector<RepeatFigures>& repeats, Measured RepeatFigures::*member) {
+  Worst worst;
+  for (const RepeatFigures& repeat : repeats) {
+    worst.was_interrupted |= repeat.was_interrupted;
+    Take(worst, repeat.*member, "");
+  }
+  return worst;
+}
+
+Worst WorstDevice(const std::vector<RepeatFigures>& repeats, Measured DeviceFigures::*member, bool others_matter) {
+  Worst worst;
+  for (const RepeatFigures& repeat : repeats) {
+    worst.was_interrupted |= repeat.was_interrupted;
+    if (repeat.devices.empty()) Take(worst, {std::nullopt, false, "No device was measured."}, "");
+    for (const DeviceFigures& device : repeat.devices) {
+      worst.is_disturbed |= others_matter && device.used_by_others.value_or(false);
+      Take(worst, device.*member, device.id);
+    }
+  }
+  return worst;
+}
+
+// Why a value below its limit does not pass; empty when it does.
+std::string Doubt(const Worst& worst) {
+  if (worst.is_disturbed) return "Other processes used the device meanwhile.";
+  if (worst.was_interrupted) return "A run was interrupted.";
+  if (worst.lacks_one) return worst.figure.basis.empty() ? "It was not measured in every run." : worst.figure.basis;
+  if (worst.is_lower_bound) return "The true value may be higher. " + worst.figure.basis;
+  return "";
+}
+
+Check UpperLimit(std::string name, std::string unit, const Worst& worst, double limit, std::string_view what) {
+  Check check{std::move(name), worst.figure.value, limit, std::move(unit), Verdict::kUndecided, ""};
+  if (!worst.figure.value) {
+    check.text = fmt::format("{} is not known: {}", what, worst.figure.basis);
+    return check;
+  }
+  const bool is_over = *worst.figure.value > limit;
+  const std::string doubt = Doubt(worst);
+  check.verdict = is_over && !worst.is_disturbed ? Verdict::kFail
+                  : doubt.empty()                ? Verdict::kPass
+                                                 : Verdict::kUndecided;
+  check.text = fmt::format("{}{} is {}{}; the limit is {}.", what, worst.place.empty() ? "" : " of " + worst.place,
+                           worst.is_lower_bound ? "at least " : "", Words(*worst.figure.value, check.unit),
+                           Words(limit, check.unit));
+  if (check.verdict == Verdict::kUndecided) check.text += " " + doubt;
+  return check;
+}
+
+Check Throughput(const Spec& spec, const Worst& time) {
+  const double limit = *spec.limits.throughput_per_s;
+  Check check{"throughput", std::nullopt, limit, "1/s", Verdict::kUndecided, ""};
+  if (!time.figure.value || *time.figure.value <= 0) {
+    check.text = "The throughput is not known: " + time.figure.basis;
+    return check;
+  }
+  const double items = spec.limits.items_per_iteration * static_cast<double>(spec.workload.copies);
+  check.value = items / *time.figure.value;
+  const std::string doubt = Doubt(time);
+  check.verdict = *check.value < limit ? Verdict::kFail : doubt.empty() ? Verdict::kPass : Verdict::kUndecided;
+  check.text = fmt::format("The slowest run does {:.6g} a second; at least {:.6g} are asked for.", *check.value, limit);
+  if (check.verdict == Verdict::kUndecided) check.text += " " + doubt;
+  return check;
+}
+
+Check Errors(const Spec& spec, const std::vector<RepeatFigures>& repeats) {
+  uint64_t count = 0;
+  bool was_interrupted = false;
+  std::string first;
+  for (const RepeatFigures& repeat : repeats) {
+    count += repeat.error_count;
+    was_interrupted |= repeat.was_interrupted;
+    if (first.empty()) first = repeat.error_text;
+  }
+  const double limit = static_cast<double>(spec.limits.error_count);
+  Check check{"errors", static_cast<double>(count), limit, "count", Verdict::kPass, ""};
+  if (count > spec.limits.error_count) {
+    check.verdict = Verdict::kFail;
+  } else if (was_interrupted) {
+    check.verdict = Verdict::kUndecided;
+  }
+  check.text = count == 0 ? "No run ended with an error." : fmt::format("{}: {}", FormatCount(count, "error"), first);
+  if (was_interrupted) check.text += " A run was interrupted.";
+  return check;
+}
+
+// What must stay free of a device, and what does.
+Check MarginOfDevice(const Spec& spec, const std::vector<RepeatFigures>& repeats, size_t device) {
+  Check check{"margin", std::nullopt, std::nullopt, "bytes", Verdict::kUndecided, ""};
+  std::vector<double> peaks;
+  Worst worst;
+  std::optional<uint64_t> capacity_bytes = spec.margin.capacity_bytes;
+  for (const RepeatFigures& repeat : repeats) {
+    worst.was_interrupted |= repeat.was_interrupted;
+    if (device >= repeat.devices.size()) {
+      check.text = "A run did not see the device that others saw.";
+      return check;
+    }
+    const DeviceFigures& figures = repeat.devices[device];
+    worst.is_disturbed |= figures.used_by_others.value_or(false);
+    Take(worst, figures.used_bytes, figures.id);
+    if (!capacity_bytes) capacity_bytes = figures.capacity_bytes;
+    if (figures.used_bytes.value) peaks.push_back(*figures.used_bytes.value);
+  }
+  if (peaks.empty() || !capacity_bytes) {
+    check.text = fmt::format("The margin is not known: {}",
+                             peaks.empty() ? worst.figure.basis : "The capacity is not known; set limits.capacity.");
+    return check;
+  }
+  const double capacity = static_cast<double>(*capacity_bytes);
+  const bool is_learned = !spec.margin.given;
+  const Tolerance learned = ToleranceOf(peaks, 1, {});
+  const double highest = is_learned ? learned.mean : *worst.figure.value;
+  const double needed = is_learned
+                            ? learned.allowed
+                            : spec.margin.given->amount.value_or(spec.margin.given->fraction.value_or(0) * capacity);
+  check.value = capacity - highest;
+  check.limit = needed;
+  const std::string doubt = Doubt(worst);
+  check.verdict = *check.value < needed && !worst.is_disturbed ? Verdict::kFail
+                  : doubt.empty()                              ? Verdict::kPass
+                                                               : Verdict::kUndecided;
+  check.text =
+      fmt::format("{} of {} stay free of {}; {} are asked for ({}).", Words(*check.value, "bytes"),
+                  Words(capacity, "bytes"), worst.place, Words(needed, "bytes"), is_learned ? learned.how : "given");
+  if (check.verdict == Verdict::kUndecided) check.text += " " + doubt;
+  return check;
+}
+
+Check Quality(const QualitySpec& quality, const std::vector<RepeatFigures>& repeats) {
+  const bool compares = !quality.output.empty();
+  Check check{
+      "quality", std::nullopt,   compares ? std::nullopt : (quality.minimum ? quality.minimum : quality.maximum),
+      "1",       Verdict::kPass, ""};
+  for (const RepeatFigures& repeat : repeats) {
+    Verdict verdict = Verdict::kUndecided;
+    if (repeat.quality.value) {
+      const double value = *repeat.quality.value;
+      const bool is_good =
+          compares ? value == 1
+                   : value >= quality.minimum.value_or(-INFINITY) && value <= quality.maximum.value_or(INFINITY);
+      verdict = !is_good ? Verdict::kFail : repeat.was_interrupted ? Verdict::kUndecided : Verdict::kPass;
+    }
+    if (check.text.empty() || (verdict != Verdict::kPass && check.verdict == Verdict::kPass) ||
+        verdict == Verdict::kFail) {
+      check.value = repeat.quality.value;
+      check.text = repeat.quality.value ? repeat.quality_text : "The quality is not known: " + repeat.quality.basis;
+    }
+    check.verdict = Both(check.verdict, verdict);
+  }
+  return check;
+}
+
+std::optional<double> NumberOf(const Spec& spec, const std::string& parameter) {
+  const auto found = spec.parameters.find(parameter);
+  if (found == spec.parameters.end()) return std::nullopt;
+  double value = 0;
+  const std::string& text = found->second;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return problem == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+Check Coverage(const Spec& spec) {
+  const std::vector<std::string> gaps = CoverageGaps(spec);
+  Check check{"coverage", std::nullopt, std::nullopt, "1", gaps.empty() ? Verdict::kPass : Verdict::kUndecided, ""};
+  for (const std::string& gap : gaps) check.text += (check.text.empty() ? "" : " ") + gap;
+  if (gaps.empty()) check.text = "The run reaches the declared maximum of every parameter.";
+  return check;
+}
+
+size_t DeviceCount(const std::vector<RepeatFigures>& repeats) {
+  size_t count = 0;
+  for (const RepeatFigures& repeat : repeats) count = std::max(count, repeat.devices.size());
+  return count;
+}
+
+}  // namespace
+
+std::vector<std::string> CoverageGaps(const Spec& spec) {
+  std::vector<std::string> gaps;
+  for (const auto& [name, maximum] : spec.maximum) {
+    const std::optional<double> measured = NumberOf(spec, name);
+    const auto words = [](double value) {
+      return value == std::floor(value) && std::abs(value) < 1e15 ? FormatCount(static_cast<uint64_t>(value))
+                                                                  : fmt::format("{:g}", value);
+    };
+    if (!measured) {
+      gaps.push_back(fmt::format("Of {} the value that was measured is not a number.", name));
+    } else if (*measured < maximum) {
+      gaps.push_back(fmt::format("You measured {} of {} {}.", words(std::max(0.0, *measured)), words(maximum), name));
+    }
+  }
+  return gaps;
+}
+
+std::vector<Check> Judge(const Spec& spec, const std::vector<RepeatFigures>& repeats) {
+  const LimitsSpec& limits = spec.limits;
+  std::vector<Check> checks = {Errors(spec, repeats)};
+  if (!spec.maximum.empty()) checks.push_back(Coverage(spec));
+  const auto device = [&](const char* name, Measured DeviceFigures::*member, std::optional<uint64_t> limit_bytes,
+                          bool others_matter, std::string_view what) {
+    if (!limit_bytes) return;
+    checks.push_back(UpperLimit(name, "bytes", WorstDevice(repeats, member, others_matter),
+                                static_cast<double>(*limit_bytes), what));
+  };
+  const auto figure = [&](const char* name, const char* unit, Measured RepeatFigures::*member,
+                          std::optional<double> limit, std::string_view what) {
+    if (limit) checks.push_back(UpperLimit(name, unit, WorstOf(repeats, member), *limit, what));
+  };
+  const auto number = [](std::optional<uint64_t> count) {
+    return count ? std::optional(static_cast<double>(*count)) : std::nullopt;
+  };
+  device("device_peak", &DeviceFigures::used_bytes, limits.device_peak_bytes, true, "The peak");
+  device("framework_peak", &DeviceFigures::framework_bytes, limits.framework_peak_bytes, false, "The framework's peak");
+  figure("host_peak", "bytes", &RepeatFigures::host_bytes, number(limits.host_peak_bytes), "The peak of host memory");
+  figure("time", "s", &RepeatFigures::run_time_s, limits.run_time_s, "The time of a run");
+  figure("time", "s", &RepeatFigures::iteration_time_s, limits.iteration_time_s, "The time of an iteration");
+  if (limits.throughput_per_s) checks.push_back(Throughput(spec, WorstOf(repeats, &RepeatFigures::iteration_time_s)));
+  figure("allocator_retries", "count", &RepeatFigures::retry_count, number(limits.allocator_retry_count),
+         "The count of allocator retries");
+  figure("growth", "bytes", &RepeatFigures::growth_bytes, number(limits.growth_bytes), "The growth per iteration");
+  if (spec.margin.is_asked) {
+    const size_t count = std::max<size_t>(1, DeviceCount(repeats));
+    for (size_t i = 0; i < count; ++i) checks.push_back(MarginOfDevice(spec, repeats, i));
+  }
+  if (spec.quality.IsAsked()) checks.push_back(Quality(spec.quality, repeats));
+  return checks;
+}
+
+Verdict Overall(const std::vector<Check>& checks) {
+  Verdict verdict = Verdict::kPass;
+  for (const Check& check : checks) verdict = Both(verdict, check.verdict);
+  return verdict;
+}
+
+}  // namespace memstrata::accept

@@ -1,0 +1,135 @@
+#include "accept/session_figures.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+
+#include "base/units.h"
+
+namespace memstrata::accept {
+namespace {
+
+using measure::AllocatorPeak;
+using measure::CommandRun;
+using measure::DevicePeak;
+using measure::MeasuredSession;
+using measure::RunPeaks;
+
+constexpr double kNsPerS = 1e9;
+constexpr int32_t kSignalBase = 128;
+constexpr const char* kNoFramework = "No framework of the run said what it holds on the device.";
+
+std::string DeviceName(const MeasuredSession& session, uint32_t device) {
+  const std::string name = device < session.devices.size() ? session.devices[device].name : "";
+  return name.empty() ? fmt::format("device {}", device) : fmt::format("device {} ({})", device, name);
+}
+
+Measured ToMeasured(const measure::MeasuredPeak& peak) {
+  return {static_cast<double>(peak.bytes), peak.is_lower_bound, peak.basis};
+}
+
+// Adds what one process reserved at its highest; of several processes the sum, which they need not have reached at the
+// same moment.
+void AddFramework(const AllocatorPeak& allocator, Measured& sum) {
+  const bool is_first = !sum.value;
+  sum.value = sum.value.value_or(0) + static_cast<double>(allocator.reserved.bytes);
+  sum.is_lower_bound = (is_first ? false : sum.is_lower_bound) || allocator.reserved.is_lower_bound;
+  sum.basis = is_first ? allocator.reserved.basis : "The sum of what several processes reserved at their highest.";
+}
+
+DeviceFigures FiguresOfDevice(const MeasuredSession& session, const RunPeaks& peaks, const DevicePeak& peak) {
+  DeviceFigures figures;
+  figures.id = DeviceName(session, peak.device);
+  if (peak.device < session.devices.size()) {
+    const measure::DeviceFacts& facts = session.devices[peak.device];
+    if (facts.total_bytes)
+      figures.capacity_bytes = *facts.total_bytes - std::min(*facts.total_bytes, facts.reserved_bytes.value_or(0));
+  }
+  figures.used_bytes = ToMeasured(peak.used);
+  figures.used_by_others = peak.used_by_others;
+  figures.framework_bytes.basis = kNoFramework;
+  for (const AllocatorPeak& allocator : peaks.allocators) {
+    if (allocator.device_index == peak.device) AddFramework(allocator, figures.framework_bytes);
+  }
+  return figures;
+}
+
+// Devices that a framework uses and no vendor's library names.
+void AddUnnamedDevices(const RunPeaks& peaks, RepeatFigures& figures) {
+  for (const AllocatorPeak& allocator : peaks.allocators) {
+    if (allocator.device_index) continue;
+    const std::string id = fmt::format("device {} of the framework", allocator.device);
+    DeviceFigures* found = nullptr;
+    for (DeviceFigures& known : figures.devices) {
+      if (known.id == id) found = &known;
+    }
+    if (found == nullptr) {
+      DeviceFigures device;
+      device.id = id;
+      device.used_bytes.basis = "The vendor's library does not name this device.";
+      figures.devices.push_back(std::move(device));
+      found = &figures.devices.back();
+    }
+    AddFramework(allocator, found->framework_bytes);
+  }
+}
+
+bool EndedFromOutside(const CommandRun& run) {
+  return !run.timed_out && (run.exit_status == kSignalBase + SIGINT || run.exit_status == kSignalBase + SIGTERM);
+}
+
+void AddErrors(const MeasuredSession& session, const RunPeaks& peaks, RepeatFigures& figures) {
+  const auto add = [&](uint64_t count, std::string text) {
+    if (figures.error_count == 0) figures.error_text = std::move(text);
+    figures.error_count += count;
+  };
+  figures.was_interrupted = !session.ended;
+  for (const CommandRun& run : session.commands) {
+    if (!run.ended || EndedFromOutside(run)) {
+      figures.was_interrupted = true;
+    } else if (run.timed_out) {
+      add(1, fmt::format("It did not end within {} and was stopped.", FormatDuration(run.wall_ns)));
+    } else if (run.exit_status > kSignalBase) {
+      add(1, fmt::format("It was ended by signal {}.", run.exit_status - kSignalBase));
+    } else if (run.exit_status != 0) {
+      add(1, fmt::format("It ended with status {}.", run.exit_status));
+    }
+  }
+  for (const AllocatorPeak& allocator : peaks.allocators) {
+    if (allocator.oom_count > 0)
+      add(allocator.oom_count,
+          fmt::format("{} failed for want of memory.", FormatCount(allocator.oom_count, "request")));
+  }
+}
+
+Measured Retries(const RunPeaks& peaks) {
+  if (peaks.allocators.empty()) return {std::nullopt, false, kNoFramework};
+  Measured retries{0.0, false, "Counted by the framework's allocator."};
+  for (const AllocatorPeak& allocator : peaks.allocators) {
+    retries.value = *retries.value + static_cast<double>(allocator.retry_count);
+    retries.is_lower_bound |= allocator.allocated.is_lower_bound;
+  }
+  return retries;
+}
+
+}  // namespace
+
+RepeatFigures FiguresOfSession(const MeasuredSession& session) {
+  const RunPeaks peaks = measure::FindPeaks(session);
+  RepeatFigures figures;
+  figures.folder = session.folder;
+  for (const DevicePeak& peak : peaks.devices) figures.devices.push_back(FiguresOfDevice(session, peaks, peak));
+  AddUnnamedDevices(peaks, figures);
+  figures.host_bytes = ToMeasured(peaks.host);
+  figures.run_time_s = {static_cast<double>(peaks.wall_ns) / kNsPerS, false,
+                        "From the start of the command to its end."};
+  figures.retry_count = Retries(peaks);
+  AddErrors(session, peaks, figures);
+  for (const measure::FrameworkProcess& process : session.processes) {
+    if (!process.framework.empty()) figures.frameworks.push_back(process.framework);
+  }
+  for (const measure::Gap& gap : session.gaps) figures.gaps.push_back(fmt::format("{}: {}", gap.what, gap.why));
+  return figures;
+}
+
+}  // namespace memstrata::accept

@@ -1,0 +1,187 @@
+#include "accept/spec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "accept/spec_table.h"
+
+namespace memstrata::accept {
+namespace {
+
+constexpr uint64_t kMostCount = 1'000'000;
+constexpr uint64_t kMostCopies = 1024;
+constexpr double kMostTimeoutS = 30.0 * 24 * 3600;
+constexpr uint64_t kHighestRateHz = 1000;
+constexpr std::string_view kCaptures[] = {"off", "light", "python", "full", "ring"};
+
+Status ReadWorkload(SpecTable table, WorkloadSpec& workload) {
+  workload.command = table.Texts("command");
+  workload.entry = table.Text("entry").value_or("");
+  workload.python = table.Text("python").value_or("python3");
+  workload.copies = table.Count("copies", 1, kMostCopies).value_or(1);
+  workload.warmup_count = table.Count("warmup", 0, kMostCount).value_or(0);
+  const std::optional<uint64_t> iterations = table.Count("iterations", 1, kMostCount);
+  workload.iteration_count = iterations.value_or(1);
+  workload.repeat_count = table.Count("repeats", 1, kMostCount).value_or(3);
+  workload.timeout_s = table.Number("timeout_s", 0.001).value_or(600);
+  workload.sample_rate_hz = table.Number("sample_rate_hz", 0.1).value_or(10);
+  workload.capture = table.Text("capture").value_or("light");
+  workload.inputs = table.Texts("inputs");
+  if (workload.command.empty() == workload.entry.empty())
+    table.Fail("command", "or workload.entry must be given, and not both");
+  if (!workload.entry.empty() && workload.entry.find(':') == std::string::npos)
+    table.Fail("entry", "names a function as \"module:function\"");
+  if (iterations && workload.entry.empty())
+    table.Fail("iterations", "is for an entry; a command is one iteration, repeated by workload.repeats");
+  if (workload.timeout_s > kMostTimeoutS) table.Fail("timeout_s", "is more than 30 days");
+  if (workload.sample_rate_hz > static_cast<double>(kHighestRateHz)) table.Fail("sample_rate_hz", "is at most 1000");
+  if (std::find(std::begin(kCaptures), std::end(kCaptures), workload.capture) == std::end(kCaptures))
+    table.Fail("capture", "is one of off, light, python, full, ring");
+  return table.Finish();
+}
+
+Status ReadBeside(SpecTable& file, WorkloadSpec& workload) {
+  for (SpecTable& table : file.Tables("beside")) {
+    workload.beside.push_back(table.Texts("command"));
+    if (workload.beside.back().empty()) table.Fail("command", "is missing");
+    MEMSTRATA_TRY(table.Finish());
+  }
+  return {};
+}
+
+void ReadMargin(SpecTable& table, MarginSpec& margin) {
+  margin.capacity_bytes = table.Bytes("capacity");
+  const std::optional<std::string> text = table.Text("margin");
+  margin.is_asked = text.has_value();
+  if (!text || *text == "learned") return;
+  const Result<GivenTolerance> given = ParseTolerance(*text);
+  if (given) {
+    margin.given = *given;
+  } else {
+    table.Fail("margin", fmt::format("takes \"learned\", a part as \"5%\" or a size as \"2 GiB\", not \"{}\"", *text));
+  }
+}
+
+Status ReadLimits(SpecTable table, const WorkloadSpec& workload, LimitsSpec& limits, MarginSpec& margin) {
+  limits.device_peak_bytes = table.Bytes("device_peak");
+  limits.framework_peak_bytes = table.Bytes("framework_peak");
+  limits.host_peak_bytes = table.Bytes("host_peak");
+  limits.run_time_s = table.Number("run_time_s", 0);
+  limits.iteration_time_s = table.Number("iteration_time_s", 0);
+  limits.throughput_per_s = table.Number("throughput_per_s", 0);
+  limits.items_per_iteration = table.Number("items_per_iteration", 0).value_or(1);
+  limits.error_count = table.Count("errors", 0, kMostCount).value_or(0);
+  limits.allocator_retry_count = table.Count("allocator_retries", 0, kMostCount);
+  limits.growth_bytes = table.Bytes("growth_per_iteration");
+  ReadMargin(table, margin);
+  const bool needs_two = limits.growth_bytes.has_value();
+  if (needs_two && (workload.entry.empty() || workload.iteration_count < 2))
+    table.Fail("growth_per_iteration", "needs workload.entry with iterations of at least 2");
+  return table.Finish();
+}
+
+Status ReadQuality(SpecTable table, QualitySpec& quality) {
+  quality.command = table.Texts("command");
+  quality.function = table.Text("function").value_or("");
+  quality.minimum = table.Number("minimum", -1e300);
+  quality.maximum = table.Number("maximum", -1e300);
+  quality.output = table.Text("output").value_or("");
+  quality.reference = table.Text("reference").value_or("");
+  quality.tolerance = table.Number("tolerance", 0);
+  const bool has_number = !quality.command.empty() || !quality.function.empty();
+  if (!quality.command.empty() && !quality.function.empty())
+    table.Fail("function", "and quality.command exclude each other");
+  if (has_number != (quality.minimum || quality.maximum))
+    table.Fail("minimum", "or quality.maximum goes with quality.command or quality.function");
+  if (quality.output.empty() != quality.reference.empty()) table.Fail("reference", "and quality.output go together");
+  if (quality.tolerance && quality.output.empty()) table.Fail("tolerance", "goes with quality.output");
+  if (!quality.function.empty() && quality.function.find(':') == std::string::npos)
+    table.Fail("function", "names a function as \"module:function\"");
+  return table.Finish();
+}
+
+void ReadMaximum(SpecTable& file, Spec& spec) {
+  SpecTable table = file.Table("maximum");
+  for (const auto& [name, value] : table.toml().values) {
+    if (const std::optional<double> number = table.Number(name, 0)) spec.maximum[name] = *number;
+    if (!spec.parameters.contains(name) && !spec.sweep.contains(name))
+      table.Fail(name, fmt::format("is the maximum of a parameter; give parameters.{} too", name));
+  }
+  if (const Status status = table.Finish(); !status) file.Fail("maximum", "is wrong: " + status.error().message);
+}
+
+}  // namespace
+
+size_t Spec::CheckCount() const {
+  const LimitsSpec& l = limits;
+  return static_cast<size_t>(l.device_peak_bytes.has_value()) + l.framework_peak_bytes.has_value() +
+         l.host_peak_bytes.has_value() + l.run_time_s.has_value() + l.iteration_time_s.has_value() +
+         l.throughput_per_s.has_value() + l.allocator_retry_count.has_value() + l.growth_bytes.has_value() +
+         margin.is_asked + quality.IsAsked();
+}
+
+Result<Spec> ParseSpec(std::string_view text) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const plan::TomlTable toml, plan::ParseToml(text));
+  SpecTable file(toml, "");
+  Spec spec;
+  spec.name = file.Text("name").value_or("");
+  MEMSTRATA_TRY(ReadWorkload(file.Table("workload"), spec.workload));
+  MEMSTRATA_TRY(ReadBeside(file, spec.workload));
+  spec.environment = file.Values("environment");
+  spec.parameters = file.Values("parameters");
+  if (SpecTable sweep = file.Table("sweep"); true) {
+    for (const auto& [name, values] : sweep.toml().lists) spec.sweep[name] = sweep.Texts(name);
+    MEMSTRATA_TRY(sweep.Finish());
+  }
+  ReadMaximum(file, spec);
+  MEMSTRATA_TRY(ReadLimits(file.Table("limits"), spec.workload, spec.limits, spec.margin));
+  MEMSTRATA_TRY(ReadQuality(file.Table("quality"), spec.quality));
+  MEMSTRATA_TRY(file.Finish());
+  if (spec.CheckCount() == 0)
+    return Fail(ErrorCode::kInvalidArgument, "There is nothing to prove: give a limit in [limits] or a [quality].");
+  return spec;
+}
+
+Spec WithParameters(const Spec& spec, const std::map<std::string, std::string>& parameters) {
+  Spec changed = spec;
+  for (const auto& [name, value] : parameters) changed.parameters[name] = value;
+  return changed;
+}
+
+std::vector<std::map<std::string, std::string>> Combinations(const Spec& spec) {
+  std::vector<std::map<std::string, std::string>> all = {{}};
+  for (const auto& [name, values] : spec.sweep) {
+    std::vector<std::map<std::string, std::string>> longer;
+    for (const auto& known : all) {
+      for (const std::string& value : values) {
+        longer.push_back(known);
+        longer.back()[name] = value;
+      }
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+std::string Fill(std::string text, const std::map<std::string, std::string>& parameters) {
+  std::string filled;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const size_t end = text[i] == '{' ? text.find('}', i) : std::string::npos;
+    const auto found = end == std::string::npos ? parameters.end() : parameters.find(text.substr(i + 1, end - i - 1));
+    if (found == parameters.end()) {
+      filled += text[i];
+    } else {
+      filled += found->second;
+      i = end;
+    }
+  }
+  return filled;
+}
+
+Command Fill(Command command, const std::map<std::string, std::string>& parameters) {
+  for (std::string& word : command) word = Fill(std::move(word), parameters);
+  return command;
+}
+
+}  // namespace memstrata::accept

@@ -1,0 +1,69 @@
+#include "accept/spec_writer.h"
+
+#include <fmt/format.h>
+
+#include "base/json_writer.h"
+
+namespace memstrata::accept {
+namespace {
+
+constexpr double kHeadroom = 1.02;  // a first limit: what was seen, and what one repeat is assumed to scatter
+
+// As a TOML basic string. Control characters have no place in a command or a name and become spaces.
+std::string Quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : ReplaceInvalidUtf8(text)) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+  }
+  return out + '"';
+}
+
+std::string List(const Command& words) {
+  std::string out = "[";
+  for (const std::string& word : words) out += (out.size() > 1 ? ", " : "") + Quoted(word);
+  return out + "]";
+}
+
+std::string OneLine(std::string_view text) {
+  std::string out;
+  for (const char c : ReplaceInvalidUtf8(text)) out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  return out;
+}
+
+std::string Limit(std::string_view key, std::optional<uint64_t> size_bytes, double factor, std::string_view comment) {
+  if (!size_bytes) return fmt::format("# {} = \"80 GiB\"  # {}\n", key, comment);
+  constexpr double kMib = 0x1p20;
+  const uint64_t size_mib =
+      static_cast<uint64_t>(static_cast<double>(*size_bytes) * factor / kMib) + (factor > 1 ? 1 : 0);
+  return fmt::format("{} = \"{} MiB\"  # {}\n", key, size_mib, comment);
+}
+
+}  // namespace
+
+std::string SpecToml(const SpecDraft& draft) {
+  std::string out = "# An acceptance test of a workload: `memstrata accept THIS_FILE` runs it and judges.\n";
+  out += "# Every key is described in docs/reference/accept.md; unknown keys are errors.\n";
+  if (!draft.source.empty()) out += fmt::format("# {}\n", OneLine(draft.source));
+  out += fmt::format("name = {}\n\n[workload]\n", Quoted(draft.name.empty() ? "workload" : draft.name));
+  out += "# What will be run in use, at its largest. Or a Python function: entry = \"module:function\"\n";
+  out += fmt::format("command = {}\n", List(draft.command.empty() ? Command{"python", "train.py"} : draft.command));
+  out += "repeats = 3        # in fresh processes; the margin is learned from their spread\n";
+  out += "warmup = 1         # runs before the measured one (of an entry: calls)\n";
+  out += "timeout_s = 3600\n# inputs = [\"prompts.json\"]  # hashed and recorded\n";
+  out += "# copies = 2       # so many at once\n\n[parameters]\n# {NAME} in commands; arguments of functions\n";
+  for (const auto& [name, value] : draft.parameters) out += fmt::format("{} = {}\n", Quoted(name), Quoted(value));
+  out += "\n[maximum]\n# The largest value in use, of parameters: a run below it is undecided.\n";
+  for (const auto& [name, value] : draft.maximum) out += fmt::format("{} = {}\n", Quoted(name), value);
+  out += "\n[limits]\nerrors = 0\n";
+  out += Limit("device_peak", draft.device_peak_bytes, kHeadroom, "of each device, by all that use it");
+  out += Limit("framework_peak", draft.framework_peak_bytes, kHeadroom, "reserved by the framework's allocator");
+  out += Limit("host_peak", draft.host_peak_bytes, kHeadroom, "resident memory of the run");
+  out += Limit("capacity", draft.capacity_bytes, 1, "of the card; without it what the device says");
+  out += "# margin = \"learned\"       # what must stay free: learned, or \"2 GiB\", or \"5%\" of the capacity\n";
+  out += "# allocator_retries = 0\n# iteration_time_s = 1.5\n\n";
+  out += "# [quality]\n# command = [\"python\", \"evaluate.py\"]  # its last line is a number\n# minimum = 0.7\n";
+  return out;
+}
+
+}  // namespace memstrata::accept

@@ -1,0 +1,29 @@
+#pragma once
+// A first specification, with comments, from what is known: a measured session, or a plan. ParseSpec reads what it
+// writes; the user fills in the rest.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "accept/spec.h"
+
+namespace memstrata::accept {
+
+struct SpecDraft {
+  std::string name;
+  std::string source;  // a sentence for the head: where the figures come from
+  Command command;     // empty: the user fills it in
+  std::map<std::string, std::string> parameters;
+  std::map<std::string, double> maximum;
+  std::optional<uint64_t> device_peak_bytes;
+  std::optional<uint64_t> framework_peak_bytes;
+  std::optional<uint64_t> host_peak_bytes;
+  std::optional<uint64_t> capacity_bytes;
+};
+
+/// Limits of figures that are not known stand there as comments.
+std::string SpecToml(const SpecDraft& draft);
+
+}  // namespace memstrata::accept

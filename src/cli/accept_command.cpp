@@ -1,0 +1,208 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "accept/acceptance.h"
+#include "accept/session_figures.h"
+#include "accept/spec_writer.h"
+#include "cli/common_flags.h"
+#include "cli/output_file.h"
+#include "cli/verbs.h"
+#include "plan/request_file.h"
+#include "report/ci/junit.h"
+#include "report/json/accept_json.h"
+#include "report/markdown/accept_markdown.h"
+#include "report/text/accept_text.h"
+
+namespace memstrata::data {
+extern const std::string_view kAcceptanceSchema;
+}  // namespace memstrata::data
+
+namespace memstrata::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostSpecBytes = size_t{4} << 20;
+constexpr size_t kMostCombinations = 1000;
+constexpr std::string_view kDefaultFolder = "acceptance";
+constexpr std::string_view kMarker = "accept.json";  // a folder with it is one of ours, and may be replaced
+
+Status WriteWhole(const std::string& path, std::string_view text) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file, OutputFile::Create(path));
+  MEMSTRATA_TRY(file->Write(text));
+  return file->Commit();
+}
+
+// Makes the folder of an acceptance anew. One that holds something else is left alone.
+Status MakeFolder(const fs::path& folder) {
+  std::error_code problem;
+  if (fs::exists(folder, problem) && !fs::is_empty(folder, problem) && !fs::exists(folder / kMarker, problem)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("\"{}\" exists and is not of an acceptance; name another place with -o.", folder.string()));
+  }
+  fs::remove_all(folder, problem);
+  if (!problem) fs::create_directories(folder, problem);
+  if (!problem) fs::permissions(folder, fs::perms::owner_all, problem);
+  if (problem)
+    return tl::unexpected(
+        Error{ErrorCode::kIo, fmt::format("It cannot be written: {}.", problem.message()), folder.string(), {}});
+  return WriteWhole((folder / kMarker).string(), "{}\n");  // replaced by the answer; marks a run that was cut off
+}
+
+Result<accept::Spec> ReadSpec(const std::string& path) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::string text, plan::ReadSmallFile(path, kMostSpecBytes));
+  Result<accept::Spec> spec = accept::ParseSpec(text);
+  if (!spec) {
+    Error error = spec.error();
+    error.file = path;
+    return tl::unexpected(std::move(error));
+  }
+  return spec;
+}
+
+// Drafts a specification from a measured session.
+Result<int> Init(const Arguments& arguments, Console& console) {
+  const std::string session_folder = *arguments.Get("--init");
+  MEMSTRATA_ASSIGN_OR_RETURN(const measure::MeasuredSession session, measure::ReadSession(session_folder));
+  const accept::RepeatFigures figures = accept::FiguresOfSession(session);
+  accept::SpecDraft draft;
+  draft.name = fs::path(session_folder).stem().string();
+  draft.source = "The limits are what the session took, and 2 % more.";
+  if (!session.commands.empty()) draft.command = session.commands.front().command;
+  const auto raise = [](std::optional<uint64_t>& highest, const accept::Measured& measured) {
+    if (measured.value) highest = std::max(highest.value_or(0), static_cast<uint64_t>(*measured.value));
+  };
+  for (const accept::DeviceFigures& device : figures.devices) {
+    raise(draft.device_peak_bytes, device.used_bytes);
+    raise(draft.framework_peak_bytes, device.framework_bytes);
+  }
+  raise(draft.host_peak_bytes, figures.host_bytes);
+  const std::string toml = accept::SpecToml(draft);
+  const std::optional<std::string> path = arguments.Get("--output");
+  if (path) {
+    MEMSTRATA_TRY(WriteWhole(*path, toml));
+  } else {
+    MEMSTRATA_TRY(console.out().Write(toml));
+  }
+  return kExitOk;
+}
+
+// The specification as it stands, or every combination of its sweep. The worst verdict of a sweep is not its answer:
+// the answer is that of the given parameters, or of the first combination when a swept one is not given.
+Result<accept::Acceptance> RunAll(const accept::Spec& spec, const Arguments& arguments, const std::string& folder,
+                                  std::vector<accept::SweepRow>& rows, Console& console) {
+  const auto progress = [&](std::string_view text) { console.Progress(text); };
+  if (!arguments.Has("--sweep")) return accept::Accept(spec, folder, progress);
+  const auto combinations = accept::Combinations(spec);
+  if (spec.sweep.empty()) return Fail(ErrorCode::kInvalidArgument, "The specification has no [sweep].");
+  if (combinations.size() > kMostCombinations)
+    return Fail(ErrorCode::kLimitExceeded, fmt::format("The sweep has more than {} combinations.", kMostCombinations));
+  std::optional<accept::Acceptance> answer;
+  for (size_t i = 0; i < combinations.size(); ++i) {
+    const accept::Spec one = accept::WithParameters(spec, combinations[i]);
+    const std::string place = fmt::format("{}/sweep{}", folder, i + 1);
+    MEMSTRATA_TRY(MakeFolder(place));
+    MEMSTRATA_ASSIGN_OR_RETURN(accept::Acceptance acceptance, accept::Accept(one, place, progress));
+    MEMSTRATA_TRY(WriteWhole(place + "/" + std::string(kMarker), AcceptJson(acceptance, {})));
+    rows.push_back(accept::RowOf(combinations[i], acceptance));
+    const bool was_interrupted = acceptance.repeats.back().was_interrupted;
+    if (!answer || one.parameters == spec.parameters) answer = std::move(acceptance);
+    if (was_interrupted) break;
+  }
+  accept::MarkPareto(rows, !spec.quality.maximum.has_value());
+  return *std::move(answer);
+}
+
+std::vector<JudgedTest> TestsOf(const accept::Acceptance& acceptance) {
+  std::vector<JudgedTest> tests;
+  for (const accept::Check& check : acceptance.checks)
+    tests.push_back({"accept", check.name, check.verdict, check.text, ""});
+  return tests;
+}
+
+Status Print(const Arguments& arguments, const accept::Acceptance& acceptance,
+             const std::vector<accept::SweepRow>& rows, const std::string& folder, Console& console) {
+  const std::string json = AcceptJson(acceptance, rows);
+  MEMSTRATA_TRY(WriteWhole(folder + "/" + std::string(kMarker), json));
+  MEMSTRATA_TRY(WriteWhole(folder + "/accept.md", AcceptMarkdown(acceptance, rows)));
+  if (const std::optional<std::string> path = arguments.Get("--junit")) {
+    StringSink sink;
+    MEMSTRATA_TRY(WriteJunit("memstrata accept", TestsOf(acceptance), sink));
+    MEMSTRATA_TRY(WriteWhole(*path, sink.text()));
+  }
+  if (arguments.Has("--json")) return console.out().Write(json);
+  MEMSTRATA_TRY(WriteAcceptText(acceptance, rows, {console.use_color(), console.width()}, console.out()));
+  return console.out().Write(fmt::format("\nWritten to {}\n", folder));
+}
+
+int StatusOf(accept::Verdict verdict) {
+  switch (verdict) {
+    case accept::Verdict::kPass:
+      return kExitOk;
+    case accept::Verdict::kFail:
+      return kExitAnswerNo;
+    case accept::Verdict::kUndecided:
+      return kExitError;
+  }
+  return kExitError;
+}
+
+Result<int> AcceptOrInit(const Arguments& arguments, Console& console) {
+  if (arguments.Has("--schema")) {
+    MEMSTRATA_TRY(console.out().Write(data::kAcceptanceSchema));
+    return kExitOk;
+  }
+  if (arguments.Has("--init")) return Init(arguments, console);
+  if (arguments.positionals.size() != 1)
+    return Fail(ErrorCode::kInvalidArgument, "Give one specification: memstrata accept acceptance.toml");
+  MEMSTRATA_ASSIGN_OR_RETURN(const accept::Spec spec, ReadSpec(arguments.positionals.front()));
+  const std::string folder = arguments.Get("--output").value_or(std::string(kDefaultFolder));
+  MEMSTRATA_TRY(MakeFolder(folder));
+  std::vector<accept::SweepRow> rows;
+  MEMSTRATA_ASSIGN_OR_RETURN(accept::Acceptance acceptance, RunAll(spec, arguments, folder, rows, console));
+  console.ClearProgress();
+  if (arguments.Has("--redact")) accept::RedactAcceptance(acceptance);
+  MEMSTRATA_TRY(Print(arguments, acceptance, rows, folder, console));
+  return StatusOf(acceptance.verdict);
+}
+
+int RunAccept(const Arguments& arguments, Console& console) {
+  const Result<int> status = AcceptOrInit(arguments, console);
+  if (!status) return console.ReportError(status.error(), arguments.Has("--json"));
+  return console.Finish(*status);
+}
+
+constexpr FlagSpec kFlags[] = {
+    {"--init", "", "SESSION", "Write a first specification from a session of `memstrata run`"},
+    {"--schema", "", "", "Print the JSON Schema of specifications"},
+    {"--sweep", "", "", "Run every combination of the values in [sweep], and compare them"},
+    {"--output", "-o", "PATH", "The folder for sessions and report (default acceptance); with --init the file"},
+    {"--redact", "", "", "Leave folders, the command, the system and messages of the programs out of the report"},
+    {"--junit", "", "FILE", "Write the checks as JUnit XML too"},
+    kJsonFlag,
+    kQuietFlag,
+};
+constexpr std::string_view kExamples[] = {
+    "memstrata accept acceptance.toml",
+    "memstrata accept acceptance.toml --sweep --json",
+    "memstrata accept --init run.memstrata -o acceptance.toml",
+};
+
+}  // namespace
+
+const Subcommand kAccept = {
+    .name = "accept",
+    .summary = "Run a workload as it will be used, and judge memory, time, errors and quality together",
+    .description =
+        "Runs the workload of a specification in fresh processes, several times, and compares what it took with the "
+        "limits. A figure\n"
+        "that was not measured well enough never passes: it is undecided.\n"
+        "Exit status 0: accepted. 3: not accepted. 1: undecided, or an error.",
+    .positional = {"SPEC", "A TOML file (docs/reference/accept.md)", 0, 1},
+    .flags = kFlags,
+    .examples = kExamples,
+    .run = RunAccept,
+};
+
+}  // namespace memstrata::cli
