@@ -9,6 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from bench.dryrun_truth import recorded
+
 from ..program import Program
 from .card import SCRIPTS, TIMEOUT_S, Card
 from .environments import REPOSITORY
@@ -142,3 +146,10 @@ def test_a_sweep_needs_something_to_sweep(program: Program) -> None:
     assert answer.status == 2 and "--find" in answer.stderr
     answer = program.run("dryrun", "--", "/no/such/program")
     assert answer.status == 1 and "does not exist" in answer.stderr
+
+
+def test_a_recording_of_a_real_card_is_made_again_event_by_event(card: Card) -> None:
+    same = recorded.run(card.binary, card.python)
+    if same is None:
+        pytest.skip(f"{recorded.DATA / recorded.RECORDING} is not here")
+    assert same == (4998, 4998)
