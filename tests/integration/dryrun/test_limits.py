@@ -148,8 +148,8 @@ def test_a_sweep_needs_something_to_sweep(program: Program) -> None:
     assert answer.status == 1 and "does not exist" in answer.stderr
 
 
-def test_a_recording_of_a_real_card_is_made_again_event_by_event(card: Card) -> None:
-    same = recorded.run(card.binary, card.python)
+def test_a_recording_of_a_real_card_is_made_again_event_by_event(newest_card: Card) -> None:
+    same = recorded.run(newest_card.binary, newest_card.python)
     if same is None:
         pytest.skip(f"{recorded.DATA / recorded.RECORDING} is not here")
     assert same == (4998, 4998)
