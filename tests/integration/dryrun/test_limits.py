@@ -113,6 +113,15 @@ def test_a_large_model_takes_seconds_and_little_host_memory(oldest_card: Card) -
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_a_function_without_an_answer_is_named(newest_card: Card) -> None:
+    run = newest_card.run("unanswered.py")
+    assert run.status == 0
+    names = {call["name"] for call in run.answer["unanswered_calls"]}
+    assert any(name.endswith("potrf") for name in names)
+    said = [note["text"] for note in run.answer["diagnostics"] if note["code"] == "unanswered_calls"]
+    assert "taken as a success" in said[0] and all(name in said[0] for name in names)
+
+
 def test_a_size_that_nobody_knows_is_refused_with_a_sentence(newest_card: Card) -> None:
     run = newest_card.run("recurrent.py")
     assert run.status == 1  # not "does not fit": a success would have left a random size
