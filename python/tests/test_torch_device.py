@@ -297,8 +297,8 @@ def test_an_end_switches_the_history_off(torch: Framework, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("mode", "has_native"), [("full", True), ("python", False)])
-def test_only_full_mode_has_native_frames(torch: Framework, tmp_path: Path, mode: str, has_native: bool) -> None:
-    output, _ = torch.run(
+def test_only_full_mode_has_native_frames(tmp_path: Path, mode: str, has_native: bool) -> None:
+    output, _ = framework(TORCH[-1], card="h100-80g").run(
         TRAIN
         + f"""
 with memstrata.profile("run.pickle", mode={mode!r}, quiet=True) as p:
