@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/json_writer.h"
+#include "cli/common_flags.h"
 #include "cli/plan_dryrun.h"
 #include "cli/verbs.h"
 #include "plan/plan.h"
@@ -101,7 +102,7 @@ Result<int> PlanFrom(PlanRequest request, const std::vector<Card>& cards, const 
                      const Arguments& arguments, Console& console) {
   OpenOptions options;
   options.context.limits = DefaultReadLimits();
-  options.context.progress = [&console](std::string_view text) { console.Progress(text); };
+  options.context.progress = [&console](const ReadProgress& progress) { console.Progress(ProgressText(progress)); };
   Result<Store> store = OpenSession(std::vector<std::string>{path}, options);
   console.ClearProgress();
   if (!store) return tl::unexpected(store.error());
