@@ -25,7 +25,9 @@ MEMSTRATA_HANDLE_PAIR(cudnnCreateSpatialTransformerDescriptor, cudnnDestroySpati
 
 MEMSTRATA_ANSWER(size_t) cudnnGetVersion() { return static_cast<size_t>(ProcessSettings().cudnn_version); }
 MEMSTRATA_ANSWER(size_t) cudnnGetCudartVersion() { return static_cast<size_t>(ProcessSettings().cuda_version); }
-MEMSTRATA_ANSWER(const char*) cudnnGetErrorString(int32_t) { return "answer of the simulated card"; }
+MEMSTRATA_ANSWER(const char*) cudnnGetErrorString(int32_t status) {
+  return status == 0 ? "CUDNN_STATUS_SUCCESS" : "the simulated card does not know the size that was asked for";
+}
 MEMSTRATA_ANSWER(void) cudnnGetLastErrorString(char* text, size_t length) {
   if (length > 0) text[0] = '\0';
 }

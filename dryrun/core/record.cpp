@@ -78,6 +78,8 @@ void Record::Write() {
     std::fprintf(file.get(), "library\t%" PRIu64 "\t%s\n", count, name.c_str());
   for (const auto& [name, count] : missing_)
     std::fprintf(file.get(), "missing\t%" PRIu64 "\t%s\n", count, name.c_str());
+  for (const auto& [name, count] : refused_)
+    std::fprintf(file.get(), "refused\t%" PRIu64 "\t%s\n", count, name.c_str());
   WriteGenericCalls(file.get());
 }
 

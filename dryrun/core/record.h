@@ -20,6 +20,8 @@ class Record {
   void CountLibraryCall(std::string_view name) { CountIn(library_calls_, name); }
   /// An entry point that the program asked for by name and that this library lacks.
   void CountMissing(std::string_view name) { CountIn(missing_, name); }
+  /// A function that the program called and was told that the card cannot do.
+  void CountRefused(std::string_view name) { CountIn(refused_, name); }
   uint64_t launch_count() const { return launch_count_; }
   /// Nothing is written for a process that never used the card.
   void Write();
@@ -33,6 +35,7 @@ class Record {
   std::unordered_map<const void*, uint64_t> launches_;
   Counts library_calls_;
   Counts missing_;
+  Counts refused_;
   uint64_t launch_count_ = 0;
 };
 

@@ -13,6 +13,8 @@ inline constexpr FlagSpec kFormatFlag = {"--format", "", "NAME",
 inline constexpr FlagSpec kQuietFlag = {"--quiet", "-q", "", "No progress on standard error"};
 inline constexpr PositionalSpec kFilesPositional = {"FILE", "Capture to read; \"-\" is standard input", 1, kUnlimited};
 
+/// "a.pickle: 43 %", or the bytes so far where the end is not known.
+std::string ProgressText(const ReadProgress& progress);
 /// Opens the files named on the command line, with progress. A truncated file is reported on stderr and still opened.
 Result<Store> OpenFiles(const Arguments& arguments, Console& console);
 

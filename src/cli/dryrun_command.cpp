@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "cli/common_flags.h"
 #include "cli/verbs.h"
 #include "dryrun/answer.h"
@@ -53,6 +55,10 @@ Result<DryRunRequest> RequestOf(const Arguments& arguments) {
     return Fail(ErrorCode::kInvalidArgument, "Say what to run: memstrata dryrun -- python train.py");
   DryRunRequest request;
   request.command = arguments.command;
+  const std::string& program = request.command.front();
+  std::error_code ignored;
+  if (program.find('/') != std::string::npos && !std::filesystem::exists(program, ignored))
+    return Fail(ErrorCode::kNotFound, fmt::format("\"{}\" cannot be started: it does not exist.", program));
   MEMSTRATA_ASSIGN_OR_RETURN(request.card, CardOf(arguments));
   MEMSTRATA_ASSIGN_OR_RETURN(const uint64_t devices, Bounded(arguments, "--devices", 1, kMostDevices));
   MEMSTRATA_ASSIGN_OR_RETURN(const uint64_t world, Bounded(arguments, "--world", 1, kMostRanks));
@@ -78,6 +84,8 @@ Result<std::optional<Parameter>> ParameterOf(const Arguments& arguments) {
   const std::optional<std::string> variable = arguments.Get("--find");
   const std::optional<std::string> argument = arguments.Get("--find-arg");
   if (variable && argument) return Fail(ErrorCode::kInvalidArgument, "Give --find or --find-arg, not both.");
+  if (!variable && !argument && arguments.Has("--sweep"))
+    return Fail(ErrorCode::kInvalidArgument, "--sweep runs the values of --find or --find-arg; give one of them.");
   if (!variable && !argument) return std::optional<Parameter>{};
   MEMSTRATA_ASSIGN_OR_RETURN(Parameter parameter,
                              dryrun::ParseParameter(variable ? *variable : *argument, variable.has_value()));
@@ -86,8 +94,8 @@ Result<std::optional<Parameter>> ParameterOf(const Arguments& arguments) {
 
 // Runs the program once, or for each value of a search. The stage then holds the records of the last run; the snapshot
 // that is kept is of the largest value that fits, so that one runs once more if it was not the last.
-Status RunAll(const Arguments& arguments, DryRunAnswer& answer, const Stage& stage, Console& console) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const std::optional<Parameter> parameter, ParameterOf(arguments));
+Status RunAll(const Arguments& arguments, const std::optional<Parameter>& parameter, DryRunAnswer& answer,
+              const Stage& stage, Console& console) {
   if (!parameter) {
     MEMSTRATA_ASSIGN_OR_RETURN(answer.run, RunOnce(answer.request, stage));
     return {};
@@ -137,6 +145,7 @@ Status Print(const Arguments& arguments, const DryRunAnswer& answer, const std::
 Result<int> RunAndPrint(const Arguments& arguments, Console& console) {
   DryRunAnswer answer;
   MEMSTRATA_ASSIGN_OR_RETURN(answer.request, RequestOf(arguments));
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::optional<Parameter> parameter, ParameterOf(arguments));
   const std::string folder = arguments.Get("--output").value_or(std::string(kDefaultFolder));
   MEMSTRATA_TRY(dryrun::CheckReplaceable(folder));
   MEMSTRATA_ASSIGN_OR_RETURN(const std::vector<std::string> answered, dryrun::AnsweredFunctions());
@@ -147,7 +156,7 @@ Result<int> RunAndPrint(const Arguments& arguments, Console& console) {
     return kExitOk;
   }
   MEMSTRATA_ASSIGN_OR_RETURN(const Stage stage, Stage::Create(answer.request, answer.wheel));
-  MEMSTRATA_TRY(RunAll(arguments, answer, stage, console));
+  MEMSTRATA_TRY(RunAll(arguments, parameter, answer, stage, console));
   MEMSTRATA_TRY(KeepSnapshots(folder, answer));
   const std::string json = DryRunJson(answer);
   MEMSTRATA_TRY(FinishSession(answer, json));

@@ -89,7 +89,9 @@ Status Open(const Arguments& arguments, Console& console) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
   SessionHost session(arguments.positionals, [&arguments](const std::vector<std::string>& files, const auto& progress) {
-    return LoadSession(files, arguments, progress);
+    return LoadSession(files, arguments, [&progress](const ReadProgress& now) {
+      progress({.file = std::string(now.file), .read_bytes = now.read_bytes, .total_bytes = now.total_bytes});
+    });
   });
   std::unique_ptr<Router> router;
   HttpServer server({.answer = [&](const HttpRequest& request) { return router->Answer(request); },

@@ -147,6 +147,12 @@ Result<int> PlanAndPrint(const Arguments& arguments, Console& console) {
   if (const std::optional<std::string> path = arguments.Get("--acceptance")) {
     MEMSTRATA_TRY(WriteTextFile(*path, accept::SpecToml(DraftOf(plans.front()))));
   }
+  if (const std::optional<std::string> path = arguments.Get("--output")) {
+    PlanRequest shown = request;
+    if (plans.front().target) shown.card = plans.front().target->card;
+    MEMSTRATA_ASSIGN_OR_RETURN(const plan::PlanGrid grid, plan::MakeGrid(shown));
+    MEMSTRATA_TRY(WriteTextFile(*path, plan::PlanHtml(grid)));
+  }
   MEMSTRATA_ASSIGN_OR_RETURN(const std::string text, Render(arguments, request, plans));
   MEMSTRATA_TRY(console.out().Write(text));
   return Answer(plans);
@@ -166,6 +172,7 @@ constexpr FlagSpec kOwnFlags[] = {
     {"--card", "", "CARD", "A card by name, a capacity as 80GiB, or all; may be repeated", {}, true},
     {"--sweep", "", "NAME=VALUES", "The plan over values of one input, as batch=1..64 or precision=fp32,bf16"},
     {"--sheet", "", "", "Print the purchase sheet"},
+    {"--output", "-o", "FILE", "Also write a page to FILE (HTML) with sliders and a stacked bar for each device"},
     {"--acceptance", "", "FILE", "Also write the limits of an acceptance run to FILE (TOML)"},
     {"--dryrun", "", "", "Run the same model with real PyTorch on a simulated card, and compare term by term"},
     {"--python", "", "PATH", "With --dryrun: the interpreter that has PyTorch and transformers (default python3)"},

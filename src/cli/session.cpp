@@ -1,9 +1,14 @@
 #include "cli/session.h"
 
+#include "cli/common_flags.h"
 #include "cli/output_file.h"
+#include "query/oom.h"
+#include "query/ranks.h"
 #include "query/redact.h"
 #include "readers/reader.h"
 #include "report/json/explain_json.h"
+#include "report/json/oom_json.h"
+#include "report/json/ranks_json.h"
 #include "report/json/summary_json.h"
 
 namespace memstrata::cli {
@@ -23,10 +28,31 @@ Result<std::string> ExplainText(const Store& store) {
   return sink.text();
 }
 
+Result<std::string> OomText(const Store& store) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const OomAnswer answer, ExplainOutOfMemory(store, ""));
+  StringSink sink;
+  MEMSTRATA_TRY(WriteOomJson(answer, sink));
+  return sink.text();
+}
+
+Result<std::string> RanksText(const Store& store) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const RanksAnswer answer, CompareSources(store));
+  StringSink sink;
+  MEMSTRATA_TRY(WriteRanksJson(answer, sink));
+  return sink.text();
+}
+
+constexpr std::pair<std::string_view, Result<std::string> (*)(const Store&)> kDocuments[] = {
+    {"summary", SummaryText},
+    {"explain", ExplainText},
+    {"oom", OomText},
+    {"ranks", RanksText},
+};
+
 }  // namespace
 
 Result<std::shared_ptr<SessionIndex>> LoadSession(const std::vector<std::string>& files, const Arguments& arguments,
-                                                  const std::function<void(std::string_view)>& progress) {
+                                                  const std::function<void(const ReadProgress&)>& progress) {
   const std::string format = arguments.Get("--format").value_or("");
   OpenOptions options;
   options.format = format;
@@ -34,13 +60,14 @@ Result<std::shared_ptr<SessionIndex>> LoadSession(const std::vector<std::string>
   options.context.progress = progress;
   MEMSTRATA_ASSIGN_OR_RETURN(Store store, OpenSession(files, options));
   if (arguments.Has("--redact")) Redact(store);
-  return std::make_shared<SessionIndex>(std::move(store), MEMSTRATA_VERSION,
-                                        std::vector<Document>{{"summary", SummaryText}, {"explain", ExplainText}});
+  std::vector<Document> documents;
+  for (const auto& [name, write] : kDocuments) documents.push_back({name, write});
+  return std::make_shared<SessionIndex>(std::move(store), MEMSTRATA_VERSION, std::move(documents));
 }
 
 Status WriteReport(const WriterInfo& writer, const ReportOptions& options, const std::string& path,
                    const Arguments& arguments, Console& console) {
-  const auto progress = [&console](std::string_view text) { console.Progress(text); };
+  const auto progress = [&console](const ReadProgress& now) { console.Progress(ProgressText(now)); };
   MEMSTRATA_ASSIGN_OR_RETURN(const std::shared_ptr<SessionIndex> session,
                              LoadSession(arguments.positionals, arguments, progress));
   console.ClearProgress();

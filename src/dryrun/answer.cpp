@@ -51,20 +51,31 @@ void NoteAssumptions(const DryRunAnswer& answer, const ProcessRecord& process, s
   if (!process.reads.empty()) {
     uint64_t count = 0;
     for (const ValueRead& read : process.reads) count += read.count;
-    notes.push_back(
-        {"warning", "value_dependent_reads", count,
-         "The program read values that no card computed: they were zero. Shapes and branches that depend on "
-         "them are guesses."});
+    const bool has_failed = !process.error_type.empty() && answer.run.verdict() == Verdict::kScriptFailed;
+    notes.push_back({"warning", "value_dependent_reads", count,
+                     fmt::format("The program read values that no card computed: they were zero. Shapes and branches "
+                                 "that depend on them are guesses{}.",
+                                 has_failed ? ", and its error may come from one" : "")});
   }
 }
 
+std::string NamesOf(const std::vector<Count>& counts) {
+  std::string names;
+  for (const Count& count : counts) names += (names.empty() ? "" : ", ") + count.name;
+  return names;
+}
+
 void NoteUnknowns(const DryRunAnswer& answer, const ProcessRecord& process, std::vector<Note>& notes) {
+  if (!process.refused.empty()) {
+    notes.push_back({"warning", "refused_calls", process.refused.size(),
+                     fmt::format("The program asked for what the simulated card cannot do, and was told so: {}. "
+                                 "Recurrent layers run with torch.backends.cudnn.enabled = False.",
+                                 NamesOf(process.refused))});
+  }
   if (!process.unanswered.empty()) {
-    std::string names;
-    for (const Count& count : process.unanswered) names += (names.empty() ? "" : ", ") + count.name;
-    notes.push_back(
-        {"info", "unanswered_calls", process.unanswered.size(),
-         fmt::format("Functions without an answer of their own; each call was taken as a success: {}.", names)});
+    notes.push_back({"info", "unanswered_calls", process.unanswered.size(),
+                     fmt::format("Functions without an answer of their own; each call was taken as a success: {}.",
+                                 NamesOf(process.unanswered))});
   }
   for (const std::string& note : process.notes) notes.push_back({"info", "program", 1, note});
   if (process.torch_version.empty()) {

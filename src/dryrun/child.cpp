@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
@@ -58,6 +60,33 @@ class FixedAddresses {
   int before_;
 };
 
+// Signals that ask this program to end are held while a child runs, so that its records are still read and its folder
+// is removed. They go to the child, which decides when it is over. A terminal has sent its own to both.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigemptyset(&held_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&held_, signal);
+    pthread_sigmask(SIG_BLOCK, &held_, &before_);
+  }
+  ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+  /// Of the child: the signals as they were.
+  const sigset_t* before() const { return &before_; }
+  /// Waits for a signal and hands it on, unless it says that a child has ended.
+  void PassOneOn(pid_t child) const {
+    siginfo_t info{};
+    const int signal = sigwaitinfo(&held_, &info);
+    if (signal > 0 && signal != SIGCHLD && info.si_code == SI_USER) kill(child, signal);
+  }
+
+ private:
+  sigset_t held_;
+  sigset_t before_;
+};
+
 class Attributes {
  public:
   explicit Attributes(const sigset_t* signal_mask) {
@@ -93,11 +122,15 @@ std::string ReadAll(int descriptor) {
   }
 }
 
-Result<ChildResult> WaitFor(pid_t process, int64_t begin_ns) {
+Result<ChildResult> WaitFor(pid_t process, int64_t begin_ns, const HeldSignals& signals) {
   int status = 0;
   struct rusage usage {};
-  while (wait4(process, &status, 0, &usage) < 0) {
-    if (errno != EINTR) return Fail(ErrorCode::kIo, fmt::format("Waiting failed: {}.", std::strerror(errno)));
+  for (;;) {
+    const pid_t ended = wait4(process, &status, WNOHANG, &usage);
+    if (ended == process) break;
+    if (ended < 0 && errno != EINTR)
+      return Fail(ErrorCode::kIo, fmt::format("Waiting failed: {}.", std::strerror(errno)));
+    signals.PassOneOn(process);
   }
   ChildResult result;
   result.exit_status = ExitStatusOf(status);
@@ -148,6 +181,8 @@ Result<ChildResult> RunChild(const std::vector<std::string>& command, const Envi
   StartOptions options;
   options.has_fixed_addresses = true;
   options.stdout_descriptor = output == ChildOutput::kToStderr ? STDERR_FILENO : ends[1];
+  const HeldSignals signals;
+  options.signal_mask = signals.before();
   const int64_t begin_ns = NowNs();
   const Result<pid_t> process = StartChild(command, environment, options);
   if (ends[1] >= 0) close(ends[1]);
@@ -157,7 +192,7 @@ Result<ChildResult> RunChild(const std::vector<std::string>& command, const Envi
     close(ends[0]);
   }
   if (!process) return tl::unexpected(process.error());
-  Result<ChildResult> result = WaitFor(*process, begin_ns);
+  Result<ChildResult> result = WaitFor(*process, begin_ns, signals);
   if (result) result->output = std::move(captured);
   return result;
 }

@@ -84,6 +84,8 @@ constexpr LineKind kLineKinds[] = {
      [](const Line& line, ProcessRecord& record) { Add(record.unanswered, line.fields[2], line.numbers[0]); }},
     {"missing", 1, 1,
      [](const Line& line, ProcessRecord& record) { Add(record.unanswered, line.fields[2], line.numbers[0]); }},
+    {"refused", 1, 1,
+     [](const Line& line, ProcessRecord& record) { Add(record.refused, line.fields[2], line.numbers[0]); }},
     {"reads", 1, 0, [](const Line&, ProcessRecord&) {}},  // the lines "read" say more
     {"rank", 1, 0,
      [](const Line& line, ProcessRecord& record) { record.rank = static_cast<uint32_t>(line.numbers[0]); }},
@@ -179,6 +181,7 @@ Result<std::vector<ProcessRecord>> ReadRecords(const std::string& folder) {
     SortByCount(record.kernels);
     SortByCount(record.library_calls);
     SortByCount(record.unanswered);
+    SortByCount(record.refused);
     std::sort(record.devices.begin(), record.devices.end(),
               [](const DeviceRecord& a, const DeviceRecord& b) { return a.index < b.index; });
     records.push_back(std::move(record));

@@ -53,6 +53,7 @@ struct ProcessRecord {
   std::vector<Count> kernels;  // by their demangled names
   std::vector<Count> library_calls;
   std::vector<Count> unanswered;  // functions that only the generic answer served, and names asked for in vain
+  std::vector<Count> refused;     // functions that the program called and was told cannot be done
   std::vector<std::string> notes;
   std::string error_type;  // of the exception that ended the program
   std::string error_text;

@@ -11,7 +11,7 @@ TEST(AddRecordLines, TakesBothWritersLines) {
   ProcessRecord record;
   ASSERT_TRUE(
       AddRecordLines("device\t0\t4194304\t2097152\t2\t1\nreads\t3\nkernel\t5\t_Z3fooi\nlibrary\t2\tcublasGemmEx\n"
-                     "unanswered\t1\tcufftX\nmissing\t1\tcuY\n",
+                     "unanswered\t1\tcufftX\nmissing\t1\tcuY\nrefused\t1\tcuZ\n",
                      record));
   ASSERT_TRUE(
       AddRecordLines("torch\t2.7.1\nrank\t3\nsteps\t2\npeak\t0\t100\t200\t50\noom\t0\t7\t8\t9\n"
@@ -25,6 +25,7 @@ TEST(AddRecordLines, TakesBothWritersLines) {
   EXPECT_EQ(record.rank, 3u);
   EXPECT_EQ(record.reads[0].line, 12u);
   EXPECT_EQ(record.unanswered.size(), 2u);
+  EXPECT_EQ(record.refused[0].name, "cuZ");
   EXPECT_EQ(record.error_text, "line\none\ttab\\");
 }
 

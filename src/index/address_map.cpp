@@ -45,6 +45,14 @@ uint64_t PlaceOf(const std::vector<Stretch>& stretches, uint64_t addr) {
   return addr < stretch.end ? stretch.y_bytes + (addr - stretch.begin) : kUnknownBytes;
 }
 
+// The address at a place of the axis.
+uint64_t AddressAt(const std::vector<Stretch>& stretches, uint64_t y_bytes) {
+  const auto after = std::upper_bound(stretches.begin(), stretches.end(), y_bytes,
+                                      [](uint64_t wanted, const Stretch& s) { return wanted < s.y_bytes; });
+  const Stretch& stretch = *std::prev(after);
+  return stretch.begin + (y_bytes - stretch.y_bytes);
+}
+
 std::vector<Stretch> StretchesOf(const Store& store, const Heap& heap, const ColumnGrid& grid,
                                  const StackLayout& layout, AddressMap& map) {
   std::vector<Stretch> ranges;
@@ -110,6 +118,38 @@ class MergedRows {
   std::map<uint64_t, Cells> rows_;
 };
 
+// The regions as drawn: small ones as rows, each of its own otherwise. False when there are too many.
+bool LayRegions(const std::vector<MapRegion>& all, const ColumnGrid& grid, const ColumnLookup& lookup,
+                const std::vector<Stretch>& stretches, uint32_t max_region_count, AddressMap& map) {
+  map.regions.clear();
+  map.merged_region_count = 0;
+  MergedRows merged(grid.column_count());
+  std::vector<MapRegion> own;
+  for (const MapRegion& region : all) {
+    const auto begin = static_cast<uint16_t>(lookup.BeginColumn(region.begin_seq));
+    const auto end = static_cast<uint16_t>(lookup.EndColumn(region.end_seq));
+    if (begin >= end) continue;
+    if (region.size_bytes >= map.min_bytes) {
+      own.push_back(region);
+      if (own.size() > max_region_count) return false;
+    } else {
+      ++map.merged_region_count;
+      merged.Add(region.y_bytes / map.min_bytes, {kNone, begin, end}, 0);
+    }
+  }
+  std::vector<MapRect> rows;
+  merged.AppendRects(map.min_bytes, rows);
+  if (rows.size() + own.size() > max_region_count) return false;
+  for (const MapRect& row : rows) {
+    const bool to_the_end = row.column_end == grid.column_count();
+    map.regions.push_back({AddressAt(stretches, row.y_bytes), row.size_bytes, row.y_bytes,
+                           row.column_begin == 0 ? kNone : grid.begin_seq[row.column_begin],
+                           to_the_end ? kNone : grid.begin_seq[row.column_end]});
+  }
+  map.regions.insert(map.regions.end(), own.begin(), own.end());
+  return true;
+}
+
 bool LayRects(const Store& store, const Heap& heap, const ColumnGrid& grid, const StackLayout& layout,
               const RowGroups& groups, const std::vector<Stretch>& stretches, uint32_t max_rect_count,
               AddressMap& map) {
@@ -147,7 +187,11 @@ AddressMap MapAddresses(const Store& store, const Heap& heap, const ColumnGrid& 
   map.height_bytes = stretches.empty() ? 0 : stretches.back().y_bytes + (stretches.back().end - stretches.back().begin);
   // Below one row in 4,096 nothing can be told apart on a screen; it also bounds the rows of merged blocks.
   map.min_bytes = std::max({min_bytes, uint64_t{1}, map.height_bytes / 4096});
-  while (!LayRects(store, heap, grid, layout, groups, stretches, std::max(1U, max_rect_count), map)) {
+  const std::vector<MapRegion> all = std::move(map.regions);
+  const ColumnLookup lookup(EventCounts(heap, grid));
+  const uint32_t most = std::max(1U, max_rect_count);
+  while (!LayRects(store, heap, grid, layout, groups, stretches, most, map) ||
+         !LayRegions(all, grid, lookup, stretches, most, map)) {
     if (map.min_bytes > map.height_bytes) break;  // one row is left: nothing more can be merged
     map.min_bytes *= 2;
   }

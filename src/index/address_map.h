@@ -6,6 +6,7 @@
 
 namespace memstrata {
 
+/// A reserved range, or a row of several that are smaller than min_bytes.
 struct MapRegion {
   uint64_t addr = 0;
   uint64_t size_bytes = 0;
@@ -27,17 +28,19 @@ struct MapRect {
 };
 
 struct AddressMap {
-  std::vector<MapRegion> regions;
-  std::vector<MapRect> rects;  // merged ones first, so that single blocks are drawn over them
+  std::vector<MapRegion> regions;  // merged ones first
+  std::vector<MapRect> rects;      // merged ones first, so that single blocks are drawn over them
   uint64_t height_bytes = 0;
-  uint64_t min_bytes = 0;         // as used
-  uint32_t merged_count = 0;      // blocks drawn only as part of a merged rectangle
-  uint32_t outside_count = 0;     // visible blocks that lie in no recorded segment: not drawn
-  bool segments_guessed = false;  // no segments are recorded: ranges of neighbouring blocks stand in
+  uint64_t min_bytes = 0;            // as used
+  uint32_t merged_count = 0;         // blocks drawn only as part of a merged rectangle
+  uint32_t merged_region_count = 0;  // reserved ranges that are drawn only as part of a merged region
+  uint32_t outside_count = 0;        // visible blocks that lie in no recorded segment: not drawn
+  bool segments_guessed = false;     // no segments are recorded: ranges of neighbouring blocks stand in
 };
 
 /// `layout` and `groups` are of the same heap and grid. min_bytes is doubled until at most `max_rect_count` rectangles
-/// suffice. cost: O(visible blocks log segments + rectangles × columns)
+/// and as many regions suffice. Regions and blocks that live between the moments of two columns are not in it. cost:
+/// O(visible blocks log segments + rectangles × columns)
 AddressMap MapAddresses(const Store& store, const Heap& heap, const ColumnGrid& grid, const StackLayout& layout,
                         const RowGroups& groups, uint64_t min_bytes, uint32_t max_rect_count);
 

@@ -55,6 +55,12 @@ Result<ColumnGrid> MakeColumnGrid(HeapIndex& index, const ColumnRange& range) {
   return grid;
 }
 
+std::vector<uint32_t> EventCounts(const Heap& heap, const ColumnGrid& grid) {
+  std::vector<uint32_t> counts(grid.at_seq.begin(), grid.at_seq.end());
+  for (uint32_t& count : counts) count = heap.events.size() == 0 ? 0 : count + 1;
+  return counts;
+}
+
 ColumnLookup::ColumnLookup(std::vector<uint32_t> after_counts) : counts_(std::move(after_counts)) {
   first_ = counts_.front();
   last_ = counts_.back();

@@ -32,6 +32,9 @@ struct ColumnGrid {
 /// cost: O(columns log n)
 Result<ColumnGrid> MakeColumnGrid(HeapIndex& index, const ColumnRange& range);
 
+/// How many events have happened at each column's moment. cost: O(columns)
+std::vector<uint32_t> EventCounts(const Heap& heap, const ColumnGrid& grid);
+
 /// Finds the columns that show an event's effect, in constant time: a table over the range, then a short walk.
 class ColumnLookup {
  public:

@@ -17,12 +17,6 @@ void ForEachInOrder(const AllocationTable& table, const Heap& heap, Visit&& visi
   for (uint32_t row = heap.allocations.begin; row < first_preexisting; ++row) visit(row);
 }
 
-std::vector<uint32_t> EventCounts(const Heap& heap, const ColumnGrid& grid) {
-  std::vector<uint32_t> counts(grid.at_seq.begin(), grid.at_seq.end());
-  for (uint32_t& count : counts) count = heap.events.size() == 0 ? 0 : count + 1;
-  return counts;
-}
-
 void SortRuns(std::vector<StackRun>& runs) {
   std::sort(runs.begin(), runs.end(), [](const StackRun& a, const StackRun& b) {
     if (a.column_begin != b.column_begin) return a.column_begin < b.column_begin;

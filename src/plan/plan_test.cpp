@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/constants.h"
+#include "plan/report/plan_report.h"
 #include "plan/request_file.h"
 #include "plan/sharded_states.h"
 #include "plan/sweep.h"
@@ -224,6 +225,33 @@ TEST(Sweep, FindsWhereItBreaks) {
   EXPECT_EQ(sweep->points[*sweep->break_point].fits, false);
   EXPECT_FALSE(RunSweep(Request("gpt2", {}), "batch"));
   EXPECT_FALSE(RunSweep(Request("gpt2", {}), "batch=9..1"));
+}
+
+TEST(Grid, HoldsTheGivenPlanAmongItsNeighbours) {
+  const Result<PlanGrid> grid = MakeGrid(Request("gpt2", {{"batch", "3"}, {"sequence", "512"}}, "rtx4090"));
+  ASSERT_TRUE(grid);
+  ASSERT_EQ(grid->axes.size(), 3u);
+  size_t index = 0;
+  size_t count = 1;
+  for (const GridAxis& axis : grid->axes) {
+    index = index * axis.values.size() + axis.given;
+    count *= axis.values.size();
+  }
+  EXPECT_EQ(grid->axes[0].values[grid->axes[0].given], "3");
+  ASSERT_EQ(grid->cells.size(), count);
+  EXPECT_EQ(grid->cells[index].devices[0].total_bytes, grid->given.devices[0].total_bytes);
+  EXPECT_EQ(grid->cells[index].fits, true);
+  EXPECT_FALSE(grid->cells.back().devices.empty());
+}
+
+TEST(Grid, APageHoldsNoTagOfItsInputs) {
+  PlanRequest request = Request("gpt2", {{"sequence", "64"}});
+  request.model.name = "</script><b>@PLAN_GRID@ & @PLAN_TEXT@";
+  const std::string page = PlanHtml(*MakeGrid(request));
+  EXPECT_EQ(page.find("<b>"), std::string::npos);
+  EXPECT_NE(page.find("&lt;/script>&lt;b>@PLAN_GRID@ &amp;"), std::string::npos);
+  EXPECT_NE(page.find(R"(\u003c/script>)"), std::string::npos);
+  EXPECT_EQ(page.find("http:"), std::string::npos);
 }
 
 TEST(Constants, EveryNameIsInTheFileWithItsSource) {

@@ -71,4 +71,28 @@ void WriteFrames(JsonWriter& json, const Store& store, const std::vector<FrameId
   json.EndArray();
 }
 
+void WriteProfileHolders(JsonWriter& json, const std::vector<ProfileHolder>& holders, uint64_t total_bytes) {
+  const auto write_text = [&json](std::string_view key, const std::optional<std::string>& text) {
+    json.Field(key, text ? std::optional<std::string_view>(*text) : std::nullopt);
+  };
+  for (const ProfileHolder& holder : holders) {
+    json.StartObject();
+    json.Field("bytes", holder.bytes);
+    json.Field("block_count", holder.block_count);
+    json.Field("share", total_bytes == 0 ? 0.0 : static_cast<double>(holder.bytes) / static_cast<double>(total_bytes));
+    json.Field("category", holder.category);
+    if (!holder.name.empty()) json.Field("name", std::string_view(holder.name));
+    json.Field("allocated_before_recording", holder.is_before_recording);
+    write_text("op", holder.op);
+    json.Field("requested_bytes", holder.requested_bytes);
+    write_text("region_type", holder.region_type);
+    write_text("data_type", holder.data_type);
+    write_text("shape", holder.shape);
+    json.Key("stack");
+    json.StartArray();
+    json.EndArray();
+    json.EndObject();
+  }
+}
+
 }  // namespace memstrata

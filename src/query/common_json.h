@@ -5,6 +5,7 @@
 
 #include "base/json_writer.h"
 #include "model/store/store.h"
+#include "query/profile_summary.h"
 
 namespace memstrata {
 
@@ -15,5 +16,8 @@ void WriteMissing(JsonWriter& json, const Store& store);
 void WriteDiagnostics(JsonWriter& json, const Store& store);
 /// The array under "stack": innermost frame first.
 void WriteFrames(JsonWriter& json, const Store& store, const std::vector<FrameId>& frames);
+
+/// The members of an array of holders of an XPlane profile; `total_bytes` = stack + heap at their moment.
+void WriteProfileHolders(JsonWriter& json, const std::vector<ProfileHolder>& holders, uint64_t total_bytes);
 
 }  // namespace memstrata

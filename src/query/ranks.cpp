@@ -69,14 +69,12 @@ void Describe(RanksAnswer& answer) {
   if (comparison.missing_count > 0) answer.sentences.push_back(MissingText(comparison));
 }
 
-Result<std::vector<Regression>> Differences(const RanksAnswer& answer,
-                                            const std::function<Result<Store>(const std::string&)>& open) {
-  const RankFigures& median = answer.ranks[answer.comparison.median];
-  const RankFigures& worst = answer.ranks[answer.comparison.worst];
-  if (median.peak_live_bytes == worst.peak_live_bytes || median.heap.empty() || worst.heap.empty())
-    return std::vector<Regression>{};
-  MEMSTRATA_ASSIGN_OR_RETURN(const Store before, open(median.file));
-  MEMSTRATA_ASSIGN_OR_RETURN(const Store after, open(worst.file));
+bool HaveDifferences(const RankFigures& median, const RankFigures& worst) {
+  return median.peak_live_bytes != worst.peak_live_bytes && !median.heap.empty() && !worst.heap.empty();
+}
+
+Result<std::vector<Regression>> Differences(const Store& before, const RankFigures& median, const Store& after,
+                                            const RankFigures& worst) {
   const Heap* old_heap = before.FindHeap(median.heap);
   const Heap* new_heap = after.FindHeap(worst.heap);
   if (old_heap == nullptr || new_heap == nullptr) return Fail(ErrorCode::kIo, "A recording changed while it was read.");
@@ -90,6 +88,24 @@ Result<std::vector<Regression>> Differences(const RanksAnswer& answer,
                                                     .less = "is smaller on the worst"});
   sentences.erase(sentences.begin());  // that the peak is higher was said
   return sentences;
+}
+
+// Numbers, sorts and compares what was measured.
+Status Compare(RanksAnswer& answer, const RanksOptions& options) {
+  if (answer.ranks.empty()) return Fail(ErrorCode::kInvalidArgument, "There is no recording among these files.");
+  NumberRanks(answer.ranks);
+  for (RankFigures& rank : answer.ranks) {
+    if (!options.layout.empty() && rank.rank) rank.coordinates = CoordinatesIn(options.layout, *rank.rank);
+  }
+  std::stable_sort(answer.ranks.begin(), answer.ranks.end(), [](const RankFigures& a, const RankFigures& b) {
+    return std::tuple(!a.rank, a.rank.value_or(0), a.file) < std::tuple(!b.rank, b.rank.value_or(0), b.file);
+  });
+  uint64_t expected_count = options.layout.empty() ? 0 : 1;
+  for (const LayoutAxis& axis : options.layout)
+    expected_count = std::min<uint64_t>(expected_count * axis.size, 1'000'000);
+  answer.comparison = CompareRanks(answer.ranks, std::max(options.expected_count, expected_count));
+  Describe(answer);
+  return {};
 }
 
 }  // namespace
@@ -127,20 +143,27 @@ Result<RanksAnswer> CompareRankFiles(std::span<const std::string> files, const R
     if (!store) return tl::unexpected(store.error());
     answer.ranks.push_back(MeasureRank(*store, file));
   }
-  if (answer.ranks.empty()) return Fail(ErrorCode::kInvalidArgument, "There is no recording among these files.");
-  NumberRanks(answer.ranks);
-  for (RankFigures& rank : answer.ranks) {
-    if (!options.layout.empty() && rank.rank) rank.coordinates = CoordinatesIn(options.layout, *rank.rank);
+  MEMSTRATA_TRY(Compare(answer, options));
+  const RankFigures& median = answer.ranks[answer.comparison.median];
+  const RankFigures& worst = answer.ranks[answer.comparison.worst];
+  if (!HaveDifferences(median, worst)) return answer;
+  MEMSTRATA_ASSIGN_OR_RETURN(const Store before, open(median.file));
+  MEMSTRATA_ASSIGN_OR_RETURN(const Store after, open(worst.file));
+  MEMSTRATA_ASSIGN_OR_RETURN(answer.differences, Differences(before, median, after, worst));
+  return answer;
+}
+
+Result<RanksAnswer> CompareSources(const Store& store) {
+  RanksAnswer answer;
+  for (uint32_t source = 0; source < store.sources.size(); ++source) {
+    RankFigures figures = MeasureRank(store, store.sources[source].file, source);
+    if (!figures.heap.empty()) answer.ranks.push_back(std::move(figures));
   }
-  std::stable_sort(answer.ranks.begin(), answer.ranks.end(), [](const RankFigures& a, const RankFigures& b) {
-    return std::tuple(!a.rank, a.rank.value_or(0), a.file) < std::tuple(!b.rank, b.rank.value_or(0), b.file);
-  });
-  uint64_t expected_count = options.layout.empty() ? 0 : 1;
-  for (const LayoutAxis& axis : options.layout)
-    expected_count = std::min<uint64_t>(expected_count * axis.size, 1'000'000);
-  answer.comparison = CompareRanks(answer.ranks, std::max(options.expected_count, expected_count));
-  Describe(answer);
-  MEMSTRATA_ASSIGN_OR_RETURN(answer.differences, Differences(answer, open));
+  MEMSTRATA_TRY(Compare(answer, {}));
+  const RankFigures& median = answer.ranks[answer.comparison.median];
+  const RankFigures& worst = answer.ranks[answer.comparison.worst];
+  if (!HaveDifferences(median, worst)) return answer;
+  MEMSTRATA_ASSIGN_OR_RETURN(answer.differences, Differences(store, median, store, worst));
   return answer;
 }
 

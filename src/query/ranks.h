@@ -38,4 +38,7 @@ Result<RanksAnswer> CompareRankFiles(std::span<const std::string> files, const R
                                      bool left_out_allowed,
                                      const std::function<Result<Store>(const std::string&)>& open);
 
+/// The same for the sources of one session, each a rank. errors: kInvalidArgument when none has a device heap
+Result<RanksAnswer> CompareSources(const Store& store);
+
 }  // namespace memstrata

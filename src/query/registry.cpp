@@ -6,9 +6,11 @@ namespace memstrata {
 
 std::span<const QuestionInfo* const> AllQuestions() {
   static constexpr const QuestionInfo* kAll[] = {
-      &kSessionQuestion, &kSummaryQuestion,    &kExplainQuestion, &kTileQuestion,    &kCursorQuestion,  &kSeekQuestion,
-      &kStateQuestion,   &kAllocationQuestion, &kPickQuestion,    &kFlameQuestion,   &kHoldersQuestion, &kRangeQuestion,
-      &kSearchQuestion,  &kEventsQuestion,     &kSpansQuestion,   &kProgramQuestion, &kCompareQuestion, &kRunsQuestion,
+      &kOomQuestion,        &kRanksQuestion,  &kProfileHoldersQuestion, &kSessionQuestion, &kSummaryQuestion,
+      &kExplainQuestion,    &kTileQuestion,   &kCursorQuestion,         &kSeekQuestion,    &kStateQuestion,
+      &kAllocationQuestion, &kPickQuestion,   &kFlameQuestion,          &kHoldersQuestion, &kRangeQuestion,
+      &kSearchQuestion,     &kEventsQuestion, &kSpansQuestion,          &kProgramQuestion, &kCompareQuestion,
+      &kRunsQuestion,
   };
   return kAll;
 }

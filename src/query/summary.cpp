@@ -147,6 +147,12 @@ std::vector<Category> CategoriesFor(const Store& store, const Heap& heap, const 
   return categories;
 }
 
+Curve HeapAlone(const Store& store, const Heap& heap, Curve stack_and_heap) {
+  for (uint32_t seq = 0; seq < stack_and_heap.after_bytes.size(); ++seq)
+    stack_and_heap.after_bytes[seq] -= store.xplane.events.stack_bytes[store.EventRow(heap, seq)];
+  return stack_and_heap;
+}
+
 Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const SummaryOptions& options,
                                   const Profile* xprof) {
   HeapSummary summary;
@@ -154,13 +160,16 @@ Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const Su
   CountEvents(store, heap, summary);
   Curve live = BuildCurve(store, heap, Measure::kRequested);
   const Peak peak = FindPeak(live);
-  summary.live_peak = PointAt(store, heap, peak);
+  if (xprof == nullptr) summary.live_peak = PointAt(store, heap, peak);
   summary.is_lower_bound = heap.lower_bound != LowerBoundReason::kExact;
   summary.lower_bound_reason = ReasonOf(heap, summary);
   if (options.curve_column_count > 0) summary.live_columns = Reduce(live, options.curve_column_count);
   if (xprof != nullptr) {
+    // "live" is the heap alone there; the peak that counts is that of stack and heap (DescribeProfile).
+    const Curve heap_alone = HeapAlone(store, heap, std::move(live));
+    summary.live_peak = PointAt(store, heap, FindPeak(heap_alone));
+    summary.end_live_bytes = heap_alone.At(Moment::End(heap));
     MEMSTRATA_TRY(DescribeProfile(store, heap, *xprof, options, summary));
-    summary.end_live_bytes = live.At(Moment::End(heap));
     return summary;
   }
   MEMSTRATA_ASSIGN_OR_RETURN(summary.holders_at, ParseMoment(options.at, store, heap, peak));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "readers/counting_source.h"
 #include "readers/heap_names.h"
 #include "readers/reader.h"
 #include "readers/session_files.h"
@@ -66,6 +67,12 @@ Status ReadInto(StoreBuilder& builder, Input& input, const OpenOptions& options)
     builder.diagnostics().Note(Severity::kInfo, "other_zip_members",
                                "The zip archive has further members, which are not read.", kUnknownBytes,
                                input.other_member_count);
+  }
+  if (options.context.progress) {
+    const bool is_plain = input.wrappers.empty() && input.file_size_bytes > 0;
+    const ReadProgress begin{input.file, 0, is_plain ? std::optional(input.file_size_bytes) : std::nullopt};
+    input.bytes = std::make_unique<PeekableSource>(
+        std::make_unique<CountingSource>(std::move(input.bytes), begin, options.context.progress));
   }
   return reader->read(input, builder, options.context);
 }

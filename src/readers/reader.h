@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -27,10 +28,17 @@ struct ReadLimits {
 };
 ReadLimits DefaultReadLimits();
 
+/// How far the reading of a session is.
+struct ReadProgress {
+  std::string_view file;                // that is being read now
+  uint64_t read_bytes = 0;              // of it, after unpacking
+  std::optional<uint64_t> total_bytes;  // nothing where the file is packed or a pipe: its end is not known
+};
+
 struct ReadContext {
   ReadLimits limits;
-  /// Called now and then with a line such as "a.pickle: 43 %"; may be empty.
-  std::function<void(std::string_view)> progress;
+  /// Called every few MiB, by the thread that reads the file; may be empty.
+  std::function<void(const ReadProgress&)> progress;
 };
 
 struct ReaderInfo {

@@ -69,16 +69,16 @@ SessionHost::~SessionHost() {
 void SessionHost::StartReading(std::vector<std::string> files) {
   if (reader_.joinable()) reader_.join();
   state_ = State::kReading;
-  progress_text_.clear();
+  reading_ = {.file = files.empty() ? "" : files.front(), .read_bytes = {}, .total_bytes = {}};
   files_ = files;
   begin_ = std::chrono::steady_clock::now();
   reader_ = std::thread([this, files = std::move(files)]() mutable { Read(std::move(files)); });
 }
 
 void SessionHost::Read(std::vector<std::string> files) {
-  const auto report = [this](std::string_view text) {
+  const auto report = [this](ReadingState now) {
     const std::lock_guard lock(mutex_);
-    progress_text_ = text;
+    reading_ = std::move(now);
   };
   Result<std::shared_ptr<SessionIndex>> session = Fail(ErrorCode::kInternal, "");
   try {
@@ -109,12 +109,10 @@ std::string SessionHost::ProgressJson() const {
   JsonWriter json(JsonWriter::Style::kCompact);
   json.StartObject();
   json.Field("state", kStates[static_cast<size_t>(state_)]);
-  json.Field("file", std::string_view(files_.empty() ? "" : files_.back()));
-  json.Field("text", std::string_view(progress_text_));
-  // Readers do not count while they read.
-  json.NullField("event_count");
-  json.NullField("read_bytes");
-  json.NullField("total_bytes");
+  json.Field("file", std::string_view(reading_.file));
+  json.Field("file_count", uint64_t{files_.size()});
+  json.Field("read_bytes", reading_.read_bytes);
+  json.Field("total_bytes", reading_.total_bytes);
   json.Field("elapsed_ms", state_ == State::kReading ? MillisecondsSince(begin_) : elapsed_ms_);
   json.Key("error");
   if (state_ == State::kFailed) {

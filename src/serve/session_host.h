@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
 
 #include "query/answer_cache.h"
@@ -13,9 +15,16 @@
 
 namespace memstrata {
 
-/// Reads files into a session; `report_progress` may be called with a line for people.
+/// How far the file that is being read is. `total_bytes` is nothing where its end is not known.
+struct ReadingState {
+  std::string file;
+  std::optional<uint64_t> read_bytes;
+  std::optional<uint64_t> total_bytes;
+};
+
+/// Reads files into a session; `report_progress` may be called now and then.
 using SessionLoader = std::function<Result<std::shared_ptr<SessionIndex>>(
-    const std::vector<std::string>& files, const std::function<void(std::string_view)>& report_progress)>;
+    const std::vector<std::string>& files, const std::function<void(ReadingState)>& report_progress)>;
 
 /// A session and the answers to it that are kept; a new session starts without any.
 struct HostedSession {
@@ -56,7 +65,7 @@ class SessionHost {
   std::condition_variable changed_;
   State state_ = State::kReading;
   std::vector<std::string> files_;
-  std::string progress_text_;
+  ReadingState reading_;
   std::chrono::steady_clock::time_point begin_;
   int64_t elapsed_ms_ = 0;
   HostedSession session_;  // of the last read that went well

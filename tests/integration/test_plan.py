@@ -26,6 +26,10 @@ REQUESTS = [
     ["--model", "llama-3.1-8b", "--engine", "megatron", "--parallel", "tp=2,pp=4,dp=2,zero=1", "--card", "a100-80g"],
     ["--model", "deepseek-v2-lite", "--task", "serve", "--engine", "vllm", "--card", "a100-80g"],
     ["--model", "llama-2-7b", "--weights", "nf4", "--lora-rank", "8", "--sequence", "512"],
+    ["--model", "jamba-v0.1", "--parallel", "tp=2,zero=1,dp=2"],
+    ["--model", "llava-1.5-7b", "--task", "generate", "--new-tokens", "8", "--images", "2"],
+    ["--model", "llama-3.1-8b", "--task", "serve", "--draft", "llama-3.2-1b", "--draft-tokens", "4"],
+    ["--model", "llama-3.1-8b", "--engine", "deepspeed", "--parallel", "dp=4,zero=3", "--offload", "all"],
     ["--parameters", "7e9"],
     ["--asset", "scene=3GiB", "--card", "24GiB"],
 ]
@@ -81,6 +85,27 @@ def test_acceptance_limits_are_the_high_figures(program: Program, tmp_path: Path
     limit_mib = int(specification["limits"]["device_peak"].removesuffix(" MiB"))
     assert 0 <= (limit_mib << 20) - printed["devices"][0]["high_bytes"] < 1 << 20
     assert specification["maximum"] == {"batch": 1, "sequence": 64}
+
+
+def test_page_holds_the_plan_and_loads_nothing(program: Program, tmp_path: Path) -> None:
+    path = tmp_path / "plan.html"
+    printed = plan(program, "--model", "gpt2", "--sequence", "256", "--card", "l4", "--output", str(path))
+    page = path.read_text()
+    assert "src=" not in page and "href=" not in page and "http" not in page.replace("http-equiv", "")
+    grid = json.loads(page.split('id="grid">')[1].split("</script>")[0])
+    index = 0
+    for axis in grid["axes"]:
+        index = index * len(axis["values"]) + axis["given"]
+    cell = grid["cells"][index]
+    assert [device["total_bytes"] for device in cell["devices"]] == [d["total_bytes"] for d in printed["devices"]]
+    assert cell["fits"] == printed["fits"] and cell["verdict"] == printed["verdict"]
+
+
+def test_a_process_is_judged_on_the_devices_that_it_uses(program: Program) -> None:
+    printed = plan(program, "--model", "llama-3.1-8b", "--sequence", "8192", "--devices", "4", "--card", "h100-80g")
+    assert printed["fits"] is False and "uses 1 of these 4" in printed["verdict"]
+    assert {strategy["fits"] for strategy in printed["strategies"]} <= {True, False}
+    assert all(strategy["device_bytes"] < printed["devices"][0]["total_bytes"] for strategy in printed["strategies"])
 
 
 def truth_rows() -> list[dict[str, str]]:

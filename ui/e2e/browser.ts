@@ -32,11 +32,36 @@ export interface OpenOptions {
   width?: number;
   height?: number;
   theme?: "light" | "dark";
+  /** 2 = a page zoomed to 200 %: half as wide and high in its own pixels. */
+  zoom?: number;
+}
+
+/** Requests of a page that wait for an answer, and when the last one came or went. */
+interface Traffic {
+  waiting: number;
+  lastMs: number;
+}
+
+const traffic = new WeakMap<Page, Traffic>();
+const quietMs = 100;
+
+function watchTraffic(page: Page): void {
+  const now: Traffic = { waiting: 0, lastMs: Date.now() };
+  const change = (by: number) => () => {
+    now.waiting += by;
+    now.lastMs = Date.now();
+  };
+  page.on("request", change(1));
+  page.on("requestfinished", change(-1));
+  page.on("requestfailed", change(-1));
+  traffic.set(page, now);
 }
 
 export async function open(browser: Browser, url: string, options: OpenOptions = {}): Promise<Opened> {
-  const { width = 1600, height = 900, theme = "light" } = options;
-  const page = await browser.newPage({ viewport: { width, height }, colorScheme: theme, acceptDownloads: true });
+  const { width = 1600, height = 900, theme = "light", zoom = 1 } = options;
+  const viewport = { width: Math.round(width / zoom), height: Math.round(height / zoom) };
+  const page = await browser.newPage({ viewport, colorScheme: theme, deviceScaleFactor: zoom, acceptDownloads: true });
+  watchTraffic(page);
   const problems: string[] = [];
   page.on("console", (message) => {
     // The tests read pixels of the canvas back, which the page itself never does.
@@ -51,8 +76,11 @@ export async function open(browser: Browser, url: string, options: OpenOptions =
 
 /** Waits until answers are in and drawn. */
 export async function settle(page: Page): Promise<void> {
-  await page.waitForLoadState("networkidle");
-  await page.waitForTimeout(addressDelayMs);
+  const now = traffic.get(page)!;
+  while (now.waiting > 0 || Date.now() - now.lastMs < quietMs) await page.waitForTimeout(20);
+  // Not waitForFunction: the page's content security policy refuses what that evaluates.
+  const loading = page.locator("[data-state=waiting], .ms-loading, .ms-start [role=status]");
+  while ((await loading.count()) > 0) await page.waitForTimeout(20);
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 }
 

@@ -16,9 +16,11 @@ const views = [
   "breakdown",
   "address_map",
   "anatomy",
+  "oom",
   "memory_profile",
   "programs",
   "compare",
+  "ranks",
   "findings",
   "diagnostics",
   "sources",
@@ -51,16 +53,23 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
     server?.stop();
   });
 
-  describe.each(["light", "dark"] as const)("%s theme", (theme) => {
+  // The look is one; what differs is the room and the theme.
+  const rooms = [
+    { theme: "light", width: 1600, height: 900, zoom: 1 },
+    { theme: "dark", width: 1024, height: 768, zoom: 1 },
+    { theme: "dark", width: 2560, height: 1300, zoom: 1 },
+    { theme: "light", width: 1440, height: 900, zoom: 2 },
+  ] as const;
+  describe.each(rooms)("$theme theme, $width px, zoom $zoom", (room) => {
     it.each(views)("shows %s without errors and without accessibility violations", async (view) => {
-      for (const width of [1600, 1024]) {
-        const { page, problems } = await open(browser, `${url}#view=${view}`, { theme, width, height: 900 });
-        expect(await page.locator("h1").first().textContent()).not.toBe("");
-        expect(await violations(page)).toEqual([]);
-        await page.screenshot({ path: `${outFolder}${view}-${theme}-${width}.png` });
-        expect(problems).toEqual([]);
-        await page.close();
-      }
+      const { page, problems } = await open(browser, `${url}#view=${view}`, room);
+      expect(await page.locator("h1").first().textContent()).not.toBe("");
+      expect(await violations(page)).toEqual([]);
+      const overhang = "document.documentElement.scrollWidth - window.innerWidth";
+      expect(await page.evaluate(overhang), "pixels to the right of the page").toBeLessThanOrEqual(0);
+      await page.screenshot({ path: `${outFolder}${view}-${room.theme}-${room.width}-${room.zoom}.png` });
+      expect(problems).toEqual([]);
+      await page.close();
     });
   });
 
@@ -178,6 +187,51 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
     await settle(page);
     expect(await page.locator(".ms-measured").textContent()).toMatch(/allocated .* survived/);
     expect(Number(await addressPart(page, "to"))).toBeGreaterThan(Number(await addressPart(page, "from")));
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it("keeps labels of one's own in the address, and writes them into the picture", async () => {
+    const { page, problems } = await open(browser, `${url}#view=anatomy`);
+    const before = await page.locator(".ms-anatomy__stop").count();
+    await page.getByRole("button", { name: /^Add a label/ }).click();
+    expect(await page.locator(".ms-anatomy__stop").count()).toBe(before + 1);
+    await page.locator(".ms-anatomy__title").first().fill("Words of my own & <more>");
+    await page.getByRole("button", { name: "Leave out" }).nth(1).click();
+    expect(await addressPart(page, "anatomy.edits")).toContain("Words of my own");
+    const again = await open(browser, page.url());
+    expect(await again.page.locator(".ms-anatomy__title").first().inputValue()).toBe("Words of my own & <more>");
+    expect(await again.page.locator(".ms-anatomy__stop--hidden").count()).toBe(1);
+    await again.page.getByRole("button", { name: "Export" }).click();
+    const [download] = await Promise.all([
+      again.page.waitForEvent("download"),
+      again.page.getByRole("button", { name: "Picture as SVG" }).click(),
+    ]);
+    const svg = readFileSync((await download.path())!).toString();
+    expect(svg).toContain("Words of my own &#38; &#60;more&#62;</text>");
+    expect([...problems, ...again.problems]).toEqual([]);
+    await page.close();
+    await again.page.close();
+  });
+
+  it("explains an out of memory and goes to it", async () => {
+    const { page, problems } = await open(browser, `${url}#view=oom`);
+    expect(await page.locator(".ms-oom__report").count()).toBeGreaterThan(0);
+    expect(await page.locator(".ms-oom__report").first().textContent()).toMatch(/would have fitted|not enough/);
+    await page.getByRole("button", { name: "Show in the timeline" }).first().click();
+    await settle(page);
+    expect(await addressPart(page, "view")).toBe("timeline");
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it("copies every table as text with exact bytes", async () => {
+    const { page, problems } = await open(browser, `${url}#view=sources`);
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.getByRole("button", { name: "Copy as TSV: Heaps" }).click();
+    const text = (await page.evaluate("navigator.clipboard.readText()")) as string;
+    const [head, first] = text.split("\n").map((line) => line.split("\t"));
+    expect(Number(first![head!.indexOf("peak_live_bytes")])).toBeGreaterThan(0);
     expect(problems).toEqual([]);
     await page.close();
   });

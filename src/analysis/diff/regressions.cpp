@@ -15,8 +15,9 @@ std::string NameOf(const Store& store, StackId stack) {
   if (stack.value == 0) return "blocks without a stack";
   const FrameTable& table = store.stacks.frames();
   const FrameId frame = UsefulFrame(store, stack);
-  return fmt::format("{} ({})", ShortFunctionName(store.String(table.function[frame.value])),
-                     ShortPath(store.String(table.file[frame.value])));
+  const std::string function = ShortFunctionName(store.String(table.function[frame.value]));
+  const std::string_view file = store.String(table.file[frame.value]);
+  return file.empty() ? function : fmt::format("{} ({})", function, ShortPath(file));
 }
 
 std::string Amount(int64_t delta_bytes) { return FormatBytes(static_cast<uint64_t>(std::abs(delta_bytes))); }

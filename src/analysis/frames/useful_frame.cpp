@@ -90,7 +90,7 @@ bool IsPythonPlumbing(std::string_view function, std::string_view file) {
 
 // Python code of the frameworks by its place in an installation.
 constexpr std::string_view kFrameworkPaths[] = {
-    "/torch/",         "/jax/",         "/jaxlib/",
+    "/torch/",         "/jax/_src/",         "/jaxlib/",
     "/flax/",          "/accelerate/",  "/transformers/",
     "/deepspeed/",     "/lightning/",   "/pytorch_lightning/",
     "/megatron/",      "/peft/",        "/diffusers/",
@@ -226,8 +226,10 @@ std::string UsefulFrameName(const Store& store, StackId stack) {
   if (stack.value == 0) return "";
   const FrameTable& table = store.stacks.frames();
   const FrameId frame = UsefulFrame(store, stack);
-  return fmt::format("{} ({}:{})", ShortFunctionName(store.String(table.function[frame.value])),
-                     ShortPath(store.String(table.file[frame.value]), 1), table.line[frame.value]);
+  const std::string function = ShortFunctionName(store.String(table.function[frame.value]));
+  if (store.String(table.file[frame.value]).empty()) return function;
+  return fmt::format("{} ({}:{})", function, ShortPath(store.String(table.file[frame.value]), 1),
+                     table.line[frame.value]);
 }
 
 }  // namespace memstrata

@@ -46,7 +46,8 @@ void BreakDown(const Store& store, const Heap& heap, uint32_t moment_row, Profil
   uint64_t known_bytes = 0;
   uint64_t earlier_bytes = 0;
   for (uint32_t block = heap.allocations.begin; block < heap.allocations.end; ++block) {
-    if (!IsLive(table, block, moment)) continue;
+    const bool is_stack = (table.flags[block] & kReservedStack) != 0;  // a remainder of its own below
+    if (is_stack || !IsLive(table, block, moment)) continue;
     if (table.alloc_seq[block] == kNone) {
       earlier_bytes += table.size_bytes[block];
       continue;

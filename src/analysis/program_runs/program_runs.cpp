@@ -102,12 +102,13 @@ class RunFinder {
     }
   }
 
-  // Live bytes after each event, of blocks from before the recording and of recorded ones.
+  // Live bytes of the heap after each event, of blocks from before the recording and of recorded ones.
   void AddUpLive() {
     const AllocationTable& table = store_.allocations;
     std::vector<int64_t> before(heap_.events.size() + 1, 0);
     std::vector<int64_t> recorded(heap_.events.size() + 1, 0);
     for (uint32_t block = heap_.allocations.begin; block < heap_.allocations.end; ++block) {
+      if ((table.flags[block] & kReservedStack) != 0) continue;  // ProgramRun::stack_bytes
       std::vector<int64_t>& change = table.alloc_seq[block] == kNone ? before : recorded;
       const auto size = static_cast<int64_t>(table.size_bytes[block]);
       change[table.alloc_seq[block] == kNone ? 0 : table.alloc_seq[block]] += size;

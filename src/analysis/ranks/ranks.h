@@ -46,7 +46,8 @@ Coordinates CoordinatesIn(const std::vector<LayoutAxis>& layout, uint64_t rank);
 /// Gives ranks to files whose names do not say "rank": the last number of the name, when all names are otherwise equal.
 void NumberRanks(std::vector<RankFigures>& ranks);
 
-RankFigures MeasureRank(const Store& store, std::string file);
+/// Of the device heaps of one source, or of all with kNone.
+RankFigures MeasureRank(const Store& store, std::string file, uint32_t source = kNone);
 
 /// A coordinate whose value says most of how a rank's peak differs from the others'.
 struct Explanation {

@@ -145,13 +145,19 @@ void WriteBuffers(FrameWriter& frame, const Store& store, const Program& program
   BufferColumns columns;
   for (const ProgramAllocation& allocation : program.allocations) {
     if (allocation.space != space.id || allocation.is_thread_local) continue;
+    // Values that take turns in an allocation which lives all the time: the largest stands for it in sums.
+    const auto largest =
+        std::max_element(allocation.assigned.begin(), allocation.assigned.end(),
+                         [&](const ProgramAssignment& a, const ProgramAssignment& b) {
+                           return program.buffers[a.buffer].size_bytes < program.buffers[b.buffer].size_bytes;
+                         });
     for (const ProgramAssignment& assignment : allocation.assigned) {
       columns.Add(store, program, allocation, assignment);
       const BufferSpan* span = span_of[assignment.buffer];
       const bool whole_run = allocation.is_indefinite() || span == nullptr;
       columns.begin_point.push_back(whole_run ? 0 : PointAfter(span->begin));
       columns.end_point.push_back(whole_run ? point_count : std::min(point_count, PointAfter(span->end)));
-      columns.at_peak.push_back(allocation.is_indefinite() || at_peak[assignment.buffer] ? 1 : 0);
+      columns.at_peak.push_back((allocation.is_indefinite() && &assignment == &*largest) || at_peak[assignment.buffer]);
     }
   }
   columns.Write(frame);

@@ -8,6 +8,8 @@ namespace memstrata {
 extern const QuestionInfo kSessionQuestion;
 extern const QuestionInfo kSummaryQuestion;
 extern const QuestionInfo kExplainQuestion;
+extern const QuestionInfo kOomQuestion;
+extern const QuestionInfo kRanksQuestion;
 extern const QuestionInfo kTileQuestion;
 extern const QuestionInfo kCursorQuestion;
 extern const QuestionInfo kSeekQuestion;
@@ -23,5 +25,6 @@ extern const QuestionInfo kSpansQuestion;
 extern const QuestionInfo kProgramQuestion;
 extern const QuestionInfo kCompareQuestion;
 extern const QuestionInfo kRunsQuestion;
+extern const QuestionInfo kProfileHoldersQuestion;
 
 }  // namespace memstrata

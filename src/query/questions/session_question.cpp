@@ -1,5 +1,5 @@
-// session: what was opened, the heaps and what each of them has. summary, explain: the objects of
-// `memstrata summary --json` and `memstrata explain --json`.
+// session: what was opened, the heaps and what each of them has. summary, explain, oom, ranks: the objects that the
+// verbs of these names print with --json.
 
 #include <fmt/format.h>
 
@@ -145,22 +145,22 @@ Result<Answer> AnswerSession(SessionIndex& session, const Parameters& parameters
   });
 }
 
-Result<Answer> AnswerSummary(SessionIndex& session, const Parameters& parameters) {
-  (void)parameters;
-  MEMSTRATA_ASSIGN_OR_RETURN(std::string text, session.DocumentText("summary"));
+Result<Answer> DocumentAnswer(SessionIndex& session, std::string_view name) {
+  MEMSTRATA_ASSIGN_OR_RETURN(std::string text, session.DocumentText(name));
   return Answer{Answer::Type::kJson, std::move(text)};
 }
 
-Result<Answer> AnswerExplain(SessionIndex& session, const Parameters& parameters) {
-  (void)parameters;
-  MEMSTRATA_ASSIGN_OR_RETURN(std::string text, session.DocumentText("explain"));
-  return Answer{Answer::Type::kJson, std::move(text)};
-}
+Result<Answer> AnswerSummary(SessionIndex& session, const Parameters&) { return DocumentAnswer(session, "summary"); }
+Result<Answer> AnswerExplain(SessionIndex& session, const Parameters&) { return DocumentAnswer(session, "explain"); }
+Result<Answer> AnswerOom(SessionIndex& session, const Parameters&) { return DocumentAnswer(session, "oom"); }
+Result<Answer> AnswerRanks(SessionIndex& session, const Parameters&) { return DocumentAnswer(session, "ranks"); }
 
 }  // namespace
 
 const QuestionInfo kSessionQuestion = {"session", {}, AnswerSession};
 const QuestionInfo kSummaryQuestion = {"summary", {}, AnswerSummary};
 const QuestionInfo kExplainQuestion = {"explain", {}, AnswerExplain};
+const QuestionInfo kOomQuestion = {"oom", {}, AnswerOom};
+const QuestionInfo kRanksQuestion = {"ranks", {}, AnswerRanks};
 
 }  // namespace memstrata

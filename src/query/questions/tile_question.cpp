@@ -202,6 +202,7 @@ Result<Answer> AnswerAddressMap(SessionIndex& session, const Parameters& paramet
   frame.attributes().Field("height_bytes", map.height_bytes);
   frame.attributes().Field("min_bytes", map.min_bytes);
   frame.attributes().Field("merged_count", map.merged_count);
+  frame.attributes().Field("merged_region_count", map.merged_region_count);
   frame.attributes().Field("outside_count", map.outside_count);
   frame.attributes().Field("approximate", map.segments_guessed);
   WriteRegions(frame, session.store(), map);

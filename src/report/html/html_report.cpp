@@ -18,10 +18,11 @@ namespace {
 constexpr uint32_t kColumnCount = 1536;
 constexpr uint32_t kCloseUpEvents = 16'384;
 constexpr size_t kMostOutOfMemory = 5;
-constexpr uint64_t kRowsOfHolders = 2000;  // what the page asks for
-constexpr uint64_t kNodesOfFlame = 5000;   // what the page asks for
-constexpr uint64_t kSpanLimit = 2000;      // what the page asks for
-constexpr uint64_t kRunLimit = 2000;       // what the page asks for
+constexpr uint64_t kRowsOfHolders = 2000;       // what the page asks for
+constexpr uint64_t kNodesOfFlame = 5000;        // what the page asks for
+constexpr uint64_t kSpanLimit = 2000;           // what the page asks for
+constexpr uint64_t kRunLimit = 2000;            // what the page asks for
+constexpr uint64_t kProfileHolderLimit = 5000;  // what the page asks for
 constexpr size_t kExampleCount = 100;
 constexpr uint64_t kFullLimitBytes = 250'000'000;
 constexpr size_t kFullExampleCount = 5000;
@@ -125,6 +126,7 @@ class HeapReport {
     if (session_.store().HasXPlaneDetails(heap_.heap)) {
       embedder_.Add({"runs", Base().Set("begin", uint64_t{0}).Set("end", range_end_).Set("limit", kRunLimit),
                      "program runs against their plans"});
+      AddProfileHolders();
     }
     embedder_.Add(
         {"spans", Base().Set("begin", uint64_t{0}).Set("end", range_end_).Set("limit", kSpanLimit), "recorded spans"});
@@ -156,6 +158,12 @@ class HeapReport {
     if (session_.store().HasXPlaneDetails(heap_.heap)) {
       embedder_.Add({"tile", Parameters(profile).Set("kind", "xla_profile"), "memory profiles"});
     }
+  }
+  void AddProfileHolders() {
+    const uint32_t seq = FindPeak(heap_.heap_index.Used().curve).moment.seq();
+    if (seq == kNone) return;
+    embedder_.Add({"profile_holders", Base().Set("seq", seq).Set("limit", kProfileHolderLimit),
+                   "what was in use at the peak of a profile"});
   }
   void AddCloseUp(uint32_t seq) {
     const uint32_t begin = std::min(seq - std::min(seq, kCloseUpEvents / 2), range_end_ - kCloseUpEvents);
@@ -236,11 +244,12 @@ Status WriteHtmlReport(SessionIndex& session, const HtmlReportOptions& options, 
   constexpr uint64_t kRoomForNotes = 20'000;
   const uint64_t limit_bytes = options.full ? kFullLimitBytes : options.limit_bytes;
   Embedder embedder(session, limit_bytes - std::min<uint64_t>(limit_bytes, empty_page.size() + kRoomForNotes));
-  for (const std::string_view name : {"session", "summary", "explain"}) embedder.Add({name, {}, name});
+  for (const std::string_view name : {"session", "summary", "explain", "oom"}) embedder.Add({name, {}, name});
   std::vector<HeapReport> heaps;
   for (const auto& heap : session.heaps()) heaps.emplace_back(session, *heap, embedder);
   for (HeapReport& heap : heaps) heap.AddPictures();
   AddComparison(session, embedder);
+  if (session.store().sources.size() > 1) embedder.Add({"ranks", {}, "the comparison of ranks"});
   AddPrograms(session, embedder);
   for (HeapReport& heap : heaps) heap.AddDetails(options.full);
   const std::vector<std::string> notes = {

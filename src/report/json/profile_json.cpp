@@ -87,27 +87,6 @@ void WriteProgramUses(JsonWriter& json, const ProfileSummary& profile, size_t to
   json.EndArray();
 }
 
-void WriteProfileHolders(JsonWriter& json, const ProfileSummary& profile, uint64_t total_bytes) {
-  for (const ProfileHolder& holder : profile.holders) {
-    json.StartObject();
-    json.Field("bytes", holder.bytes);
-    json.Field("block_count", holder.block_count);
-    json.Field("share", total_bytes == 0 ? 0.0 : static_cast<double>(holder.bytes) / static_cast<double>(total_bytes));
-    json.Field("category", holder.category);
-    if (!holder.name.empty()) json.Field("name", std::string_view(holder.name));
-    json.Field("allocated_before_recording", holder.is_before_recording);
-    WriteText(json, "op", holder.op);
-    json.Field("requested_bytes", holder.requested_bytes);
-    WriteText(json, "region_type", holder.region_type);
-    WriteText(json, "data_type", holder.data_type);
-    WriteText(json, "shape", holder.shape);
-    json.Key("stack");
-    json.StartArray();
-    json.EndArray();
-    json.EndObject();
-  }
-}
-
 void WriteHosts(JsonWriter& json, const std::vector<HostSummary>& hosts) {
   if (hosts.empty()) return;
   json.Key("hosts");

@@ -15,8 +15,6 @@ void WriteProfileFigures(JsonWriter& json, const ProfileSummary& profile);
 void WriteProgramUses(JsonWriter& json, const ProfileSummary& profile, size_t top_count);
 /// "help": what fills the heap at its peak, and what would make room.
 void WriteProfileHelp(JsonWriter& json, const Store& store, const Heap& heap, const ProfileSummary& profile);
-/// The members of the array "holders"; `total_bytes` = stack + heap at their moment.
-void WriteProfileHolders(JsonWriter& json, const ProfileSummary& profile, uint64_t total_bytes);
 
 /// "hosts" of a session with several; nothing otherwise.
 void WriteHosts(JsonWriter& json, const std::vector<HostSummary>& hosts);

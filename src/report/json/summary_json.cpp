@@ -152,7 +152,7 @@ void WriteHeap(JsonWriter& json, const Store& store, const HeapSummary& summary,
   json.Field("category_basis", kCategoryBasisNames[static_cast<size_t>(summary.category_basis)]);
   json.Key("holders");
   json.StartArray();
-  if (summary.profile) WriteProfileHolders(json, *summary.profile, summary.holders_bytes);
+  if (summary.profile) WriteProfileHolders(json, summary.profile->holders, summary.holders_bytes);
   for (const Holder& holder : summary.holders) WriteHolder(json, store, holder, summary.holders_bytes);
   json.EndArray();
   WriteOutOfMemory(json, summary);

@@ -38,7 +38,7 @@ class DryRunText {
     if (!answer_.run.processes.empty()) WriteProgram(answer_.run.processes.front());
     WriteSearch();
     WriteNotes();
-    if (!answer_.session_folder.empty())
+    if (!answer_.snapshot_path.empty())
       out_ += fmt::format("\n  {}\n", style_.Dim(fmt::format("memstrata open {}", answer_.session_folder)));
     return std::move(out_);
   }
@@ -77,7 +77,8 @@ class DryRunText {
   void WriteDevice(const ProcessRecord& process, const DeviceRecord& device) {
     Heading(answer_.run.processes.size() > 1 ? fmt::format("cuda:{}, rank {}", device.index, process.rank)
                                              : fmt::format("cuda:{}", device.index));
-    Line("Peak allocated", fmt::format("{}  {}", OrUnknown(device.peak_allocated_bytes), style_.Dim("exact")));
+    const std::string_view basis = process.reads.empty() ? "exact" : "exact if no shape depends on a value below";
+    Line("Peak allocated", fmt::format("{}  {}", OrUnknown(device.peak_allocated_bytes), style_.Dim(basis)));
     Line("Peak reserved", fmt::format("{}  {}", OrUnknown(device.peak_reserved_bytes),
                                       style_.Dim(fmt::format("± {}", FormatPercent(kReservedError)))));
     Line("Outside the framework",

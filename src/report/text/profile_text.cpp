@@ -54,7 +54,7 @@ class ProfileTextWriter {
     Line("Lifetime peak",
          FormatBytes(profile_.lifetime_peak_bytes) + style_.Dim("  (heap alone, since the allocator was made)"));
     if (profile_.step) Line("Step at the peak", FormatCount(static_cast<uint64_t>(*profile_.step)));
-    Line("At the end", FormatBytes(heap_.end_live_bytes) + (profile_.stack_bytes > 0 ? " stack + heap" : " heap"));
+    Line("At the end", FormatBytes(heap_.end_live_bytes) + " heap");
     if (heap_.preexisting_bytes > 0)
       Line("Before recording", FormatBytes(heap_.preexisting_bytes) + " heap were live already");
   }

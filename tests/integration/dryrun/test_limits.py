@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+from ..program import Program
 from .card import SCRIPTS, TIMEOUT_S, Card
 from .environments import REPOSITORY
 
@@ -103,3 +107,38 @@ def test_a_large_model_takes_seconds_and_little_host_memory(oldest_card: Card) -
     command = [sys.executable, "-m", "bench.dryrun_cost", "--binary", binary, "--python", python]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_size_that_nobody_knows_is_refused_with_a_sentence(newest_card: Card) -> None:
+    run = newest_card.run("recurrent.py")
+    assert run.status == 1  # not "does not fit": a success would have left a random size
+    assert "the simulated card does not know the size" in run.program_output
+    refused = [note for note in run.answer["diagnostics"] if note["code"] == "refused_calls"]
+    assert "cudnnGetRNNWeightSpaceSize" in refused[0]["text"] and "cudnn.enabled = False" in refused[0]["text"]
+    assert newest_card.run("recurrent.py", "plain").status == 0
+
+
+def test_a_run_that_is_told_to_end_still_answers_and_leaves_nothing_behind(newest_card: Card, tmp_path: Path) -> None:
+    stages = tmp_path / "stages"
+    stages.mkdir()
+    command = [str(newest_card.binary), "dryrun", "--json", "-o", str(tmp_path / "run.memstrata"), "--"]
+    command += [
+        newest_card.python,
+        "-c",
+        "import torch, time; torch.ones(1).cuda(); print('up', flush=True); time.sleep(99)",
+    ]
+    environment = {**os.environ, "TMPDIR": str(stages)}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None and process.stderr.readline() == "up\n"
+    process.terminate()
+    answer = json.loads(process.communicate(timeout=TIMEOUT_S)[0])
+    assert process.returncode == 1
+    assert answer["exit_status"] == 128 + signal.SIGTERM
+    assert list(stages.iterdir()) == []
+
+
+def test_a_sweep_needs_something_to_sweep(program: Program) -> None:
+    answer = program.run("dryrun", "--sweep", "--", sys.executable, "-c", "")
+    assert answer.status == 2 and "--find" in answer.stderr
+    answer = program.run("dryrun", "--", "/no/such/program")
+    assert answer.status == 1 and "does not exist" in answer.stderr

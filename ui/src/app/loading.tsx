@@ -5,14 +5,11 @@ import { Mark } from "./mark.tsx";
 
 /** What is known of the reading so far. */
 function progressText(progress: Progress): string {
-  const total = progress.total_bytes === null ? "" : ` of ${formatBytes(progress.total_bytes)}`;
-  return [
-    progress.event_count === null ? null : `${formatCount(progress.event_count)} events`,
-    progress.read_bytes === null ? null : `${formatBytes(progress.read_bytes)}${total}`,
-    formatDuration(progress.elapsed_ms * 1e6),
-  ]
-    .filter(Boolean)
-    .join(", ");
+  const { read_bytes: read, total_bytes: total } = progress;
+  const time = formatDuration(progress.elapsed_ms * 1e6);
+  if (read === null) return time;
+  if (total !== null && read >= total) return `All of ${formatBytes(total)} is read. Putting it in order, ${time}.`;
+  return `${formatBytes(read)}${total === null ? "" : ` of ${formatBytes(total)}`}, ${time}`;
 }
 
 export function Loading({ progress, error }: { progress: Progress | null; error: string | null }) {
@@ -34,7 +31,10 @@ export function Loading({ progress, error }: { progress: Progress | null; error:
         </div>
       ) : (
         <div class="ms-notice" role="status">
-          <h1 class="ms-notice__title">Reading {progress?.file}</h1>
+          <h1 class="ms-notice__title">
+            Reading {progress?.file.split(/[\\/]/).at(-1)}
+            {(progress?.file_count ?? 1) > 1 && `, one of ${formatCount(progress!.file_count)} files`}
+          </h1>
           {share !== null && (
             <div class="ms-start__bar">
               <div class="ms-start__done" style={{ width: `${share * 100}%` }} />

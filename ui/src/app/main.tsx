@@ -16,7 +16,7 @@ import "../widgets/finding_list.css";
 import "./style.css";
 import { applyTheme, onSystemChange, resolveTheme, storedChoice } from "../state/theme.ts";
 
-const pollMs = 120;
+const pollMs = 40;
 const addressDelayMs = 150;
 const never = new AbortController().signal;
 

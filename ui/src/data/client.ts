@@ -3,7 +3,7 @@ import { LruCache } from "../base/lru.ts";
 import type { Frame } from "./frame.ts";
 import { type DataSource, type Parameters, questionKey } from "./source.ts";
 
-const maxFrameBytes = 96 * 1024 * 1024;
+const maxFrameBytes = 32 * 1024 * 1024;
 const maxJsonCount = 600;
 const maxInFlight = 6;
 

@@ -50,7 +50,7 @@ export class EmbeddedSource implements DataSource {
     return {
       state: "ready",
       file: "",
-      event_count: null,
+      file_count: 1,
       read_bytes: null,
       total_bytes: null,
       elapsed_ms: 0,

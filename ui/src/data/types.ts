@@ -2,9 +2,12 @@
 
 export interface Progress {
   state: "reading" | "ready" | "failed";
+  /** The one that is being read; after that the last one. */
   file: string;
-  event_count: number | null;
+  file_count: number;
+  /** Null before the reading begins. */
   read_bytes: number | null;
+  /** Null where the end of the file is not known. */
   total_bytes: number | null;
   elapsed_ms: number;
   error: ApiError | null;
@@ -109,6 +112,13 @@ export interface SummaryHolder {
   allocated_before_recording?: boolean;
 }
 
+/** All that is in use on an XLA allocator at one event. */
+export interface ProfileHolders {
+  seq: number;
+  used_bytes: number;
+  rows: SummaryHolder[];
+}
+
 export interface UsedPeak extends Peak {
   stack_bytes: number;
   live_bytes: number;
@@ -159,6 +169,7 @@ export interface SummaryHeap {
   ooms: { seq: number; time_ns: number | null; requested_bytes: number; device_free_bytes: number | null }[];
   notes?: string[];
   xprof_differences?: string[];
+  programs?: { planned_bytes: number | null }[];
   help?: { near_capacity: boolean; sentences: string[] };
   lifetime_peak_bytes?: number | null;
   largest_request_now_bytes?: number | null;

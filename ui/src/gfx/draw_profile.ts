@@ -53,6 +53,17 @@ export interface ProfileScene {
   peak: { seq: number; bytes: number } | null;
   cursorSeq: number;
   runs: readonly Span[];
+  /** Static plans of the programs that ran, to be laid over what was measured; empty = none. */
+  plans: readonly PlanOutline[];
+}
+
+/** The plan of one run of a program. It knows this program alone, so it stands on the ground. */
+export interface PlanOutline {
+  beginSeq: number;
+  endSeq: number;
+  plannedBytes: number;
+  /** Bytes at each point in program order, drawn evenly over the run; null = the level only. */
+  curveBytes: Float64Array | null;
 }
 
 export function profileFrame(scene: ProfileScene, width: number, height: number): PlotFrame {
@@ -67,7 +78,11 @@ export function profileFrame(scene: ProfileScene, width: number, height: number)
     topBytes: 1,
   };
   const visible = visibleColumns(scene.model.columns, frame);
-  const highest = scene.model.highest(visible.begin, visible.end, scene.withFree);
+  const inside = scene.plans.filter((plan) => isInside(plan, scene.model, frame));
+  const highest = Math.max(
+    scene.model.highest(visible.begin, visible.end, scene.withFree),
+    ...inside.map((plan) => plan.plannedBytes),
+  );
   return { ...frame, topBytes: Math.max(1, highest * 1.06) };
 }
 
@@ -78,6 +93,7 @@ export function drawProfile(renderer: Renderer, scene: ProfileScene): PlotFrame 
   drawRuns(renderer, scene, frame);
   drawGrid(renderer, frame, theme);
   renderer.clip(frame.left, frame.top, frame.width, frame.height, () => drawAreas(renderer, scene, frame));
+  drawPlans(renderer, scene, frame);
   if (scene.capacityBytes !== null) drawCapacity(renderer, scene.capacityBytes, frame, theme);
   drawPeak(renderer, scene, frame);
   drawByteAxis(renderer, frame, theme);
@@ -155,4 +171,49 @@ function drawFragmentation(renderer: Renderer, { model, theme }: ProfileScene, f
   });
   const bottom = top + small.height + 0.5;
   renderer.line([frame.left, bottom, frame.left + frame.width, bottom], { stroke: theme.line2, width: 1 });
+}
+
+function isInside(plan: PlanOutline, model: ProfileModel, frame: PlotFrame): boolean {
+  return model.columns.position(plan.endSeq) >= frame.begin && model.columns.position(plan.beginSeq) <= frame.end;
+}
+
+/** Lines only: what was measured stays visible under them. */
+function drawPlans(renderer: Renderer, { plans, model, theme }: ProfileScene, frame: PlotFrame): void {
+  const levels: number[] = [];
+  const labels: { x: number; y: number; text: string }[] = [];
+  renderer.clip(frame.left, frame.top, frame.width, frame.height, () => {
+    for (const plan of plans.filter((one) => isInside(one, model, frame))) {
+      const left = xAt(frame, model.columns.position(plan.beginSeq));
+      const width = Math.max(3, xAt(frame, model.columns.position(plan.endSeq)) - left);
+      const y = yAt(frame, plan.plannedBytes);
+      if (plan.curveBytes) drawPlanCurve(renderer, plan.curveBytes, left, width, frame, theme);
+      else levels.push(left, y, left + width, y);
+      const text = `plan ${formatBytes(plan.plannedBytes)}`;
+      if (renderer.measure(text, { bold: true }) + 8 < width) labels.push({ x: left + 4, y: y + 9, text });
+    }
+    renderer.segments(levels, { stroke: theme.surface, width: 5 });
+    renderer.segments(levels, { stroke: theme.warn, width: 2.5 });
+    for (const { x, y, text } of labels)
+      renderer.text(text, x, y, { fill: theme.ink, bold: true, halo: theme.surface });
+  });
+}
+
+/** The whole plan of one run: its points in program order, evenly over the time of the run. */
+function drawPlanCurve(
+  renderer: Renderer,
+  curveBytes: Float64Array,
+  left: number,
+  width: number,
+  frame: PlotFrame,
+  theme: Theme,
+): void {
+  const bottom = frame.top + frame.height;
+  const path = [left, bottom];
+  for (const [point, bytes] of curveBytes.entries()) {
+    const y = yAt(frame, bytes);
+    path.push(left + (width * point) / curveBytes.length, y, left + (width * (point + 1)) / curveBytes.length, y);
+  }
+  path.push(left + width, bottom);
+  renderer.line(path, { stroke: theme.surface, width: 4 });
+  renderer.line(path, { stroke: theme.warn, width: 2, dash: [5, 2] });
 }

@@ -53,3 +53,35 @@ export const monoFont = 'ui-monospace, "SF Mono", "Cascadia Mono", "Noto Sans Mo
 export function rectPoints(x: number, y: number, width: number, height: number): number[] {
   return [x, y, x + width, y, x + width, y + height, x, y + height];
 }
+
+/** A renderer whose origin is moved: the plot keeps its own coordinates. */
+export function shifted(renderer: Renderer, left: number, top: number, width: number, height: number): Renderer {
+  const move = (points: ArrayLike<number>) =>
+    Array.from(points, (value, index) => value + (index % 2 === 0 ? left : top));
+  return {
+    width,
+    height,
+    rect: (x, y, w, h, fill, alpha) => renderer.rect(x + left, y + top, w, h, fill, alpha),
+    outline: (x, y, w, h, style) => renderer.outline(x + left, y + top, w, h, style),
+    polygon: (points, fill, alpha) => renderer.polygon(move(points), fill, alpha),
+    hatch: (points, style) => renderer.hatch(move(points), style),
+    line: (points, style) => renderer.line(move(points), style),
+    segments: (points, style) => renderer.segments(move(points), style),
+    circle: (x, y, radius, fill, stroke) => renderer.circle(x + left, y + top, radius, fill, stroke),
+    text: (text, x, y, style) => renderer.text(text, x + left, y + top, style),
+    measure: (text, style) => renderer.measure(text, style),
+    clip: (x, y, w, h, draw) => renderer.clip(x + left, y + top, w, h, draw),
+  };
+}
+
+/** Cuts a text at its spaces into lines that fit. A word that is wider than a line gets one of its own. */
+export function wrapText(renderer: Pick<Renderer, "measure">, text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(/\s+/)) {
+    const last = lines.at(-1);
+    if (last !== undefined && renderer.measure(`${last} ${word}`, {}) <= width)
+      lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}

@@ -1,6 +1,6 @@
 /** The shareable picture: title, one line of conditions, the labelled plot, one line of advice, where the numbers are from. */
 import type { Theme } from "../base/palette.ts";
-import type { Renderer } from "./renderer.ts";
+import { type Renderer, shifted } from "./renderer.ts";
 import { drawTimeline, type TimelineScene } from "./timeline_scene.ts";
 
 export const shareSize = { width: 1600, height: 1000 };
@@ -13,26 +13,6 @@ export interface ShareTexts {
   conditions: string;
   advice: string;
   source: string;
-}
-
-/** A renderer whose origin is moved: the plot keeps its own coordinates. */
-function shifted(renderer: Renderer, left: number, top: number, width: number, height: number): Renderer {
-  const move = (points: ArrayLike<number>) =>
-    Array.from(points, (value, index) => value + (index % 2 === 0 ? left : top));
-  return {
-    width,
-    height,
-    rect: (x, y, w, h, fill, alpha) => renderer.rect(x + left, y + top, w, h, fill, alpha),
-    outline: (x, y, w, h, style) => renderer.outline(x + left, y + top, w, h, style),
-    polygon: (points, fill, alpha) => renderer.polygon(move(points), fill, alpha),
-    hatch: (points, style) => renderer.hatch(move(points), style),
-    line: (points, style) => renderer.line(move(points), style),
-    segments: (points, style) => renderer.segments(move(points), style),
-    circle: (x, y, radius, fill, stroke) => renderer.circle(x + left, y + top, radius, fill, stroke),
-    text: (text, x, y, style) => renderer.text(text, x + left, y + top, style),
-    measure: (text, style) => renderer.measure(text, style),
-    clip: (x, y, w, h, draw) => renderer.clip(x + left, y + top, w, h, draw),
-  };
 }
 
 export function drawShare(renderer: Renderer, scene: TimelineScene, texts: ShareTexts): void {

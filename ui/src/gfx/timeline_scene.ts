@@ -35,6 +35,8 @@ export interface TimelineScene {
   peakSeq: number | null;
   showLabels: boolean;
   showGauge: boolean;
+  /** Room above the plot for what another view draws there, in pixels. */
+  roomAbove?: number;
   /** True for the frames of a movement that would be too slow in full. */
   fast: boolean;
   /** Tile of the few events round the peak. */
@@ -59,7 +61,7 @@ export function rightGutter(hasGauge: boolean): number {
 export function timelineFrame(scene: TimelineScene, width: number, height: number): PlotFrame {
   const rows = (scene.explain?.steps.length ?? 0) + (scene.explain?.phases.length ?? 0) > 0 ? spanRowsHeight + 6 : 4;
   const lane = hasLane(scene, height) ? laneHeight : 14;
-  const top = rows + lane;
+  const top = rows + lane + (scene.roomAbove ?? 0);
   const right = rightGutter(scene.showGauge);
   const frame: PlotFrame = {
     left: gutterLeft,

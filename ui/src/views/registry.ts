@@ -1,4 +1,4 @@
-/** The one list of views, in the order of the rail and of the keys 1 to 9. */
+/** The one list of views, in the order of the rail; the keys 1 to 9 open the first nine. */
 import { addressMapView } from "./address_map/index.tsx";
 import { anatomyView } from "./anatomy/index.tsx";
 import { breakdownView } from "./breakdown/index.tsx";
@@ -6,8 +6,10 @@ import { compareView } from "./compare/index.tsx";
 import { diagnosticsView } from "./diagnostics/index.tsx";
 import { findingsView } from "./findings/index.tsx";
 import { memoryProfileView } from "./memory_profile/index.tsx";
+import { oomView } from "./oom/index.tsx";
 import { overviewView } from "./overview/index.tsx";
 import { programsView } from "./programs/index.tsx";
+import { ranksView } from "./ranks/index.tsx";
 import { sourcesView } from "./sources/index.tsx";
 import { stateView } from "./state/index.tsx";
 import { timelineView } from "./timeline/index.tsx";
@@ -20,9 +22,11 @@ export const views: readonly View[] = [
   breakdownView,
   addressMapView,
   anatomyView,
+  oomView,
   memoryProfileView,
   programsView,
   compareView,
+  ranksView,
   findingsView,
   diagnosticsView,
   sourcesView,

@@ -16,8 +16,16 @@ export async function copyText(text: string): Promise<void> {
   area.remove();
 }
 
-/** @param text made when it is asked for; it may be large */
-export function CopyButton({ label, text, plain }: { label: string; text: () => string; plain?: boolean }) {
+interface CopyButtonProps {
+  label: string;
+  /** What is copied, where the label alone does not say it. */
+  about?: string;
+  /** Made when it is asked for; it may be large. */
+  text: () => string;
+  plain?: boolean;
+}
+
+export function CopyButton({ label, about, text, plain }: CopyButtonProps) {
   const app = useApp();
   const [done, setDone] = useState(false);
   const copy = async () => {
@@ -27,7 +35,12 @@ export function CopyButton({ label, text, plain }: { label: string; text: () => 
     setTimeout(() => setDone(false), 1500);
   };
   return (
-    <button type="button" class={plain ? "ms-link" : "ms-button"} onClick={copy}>
+    <button
+      type="button"
+      class={plain ? "ms-link" : "ms-button"}
+      aria-label={about && !done ? `${label}: ${about}` : undefined}
+      onClick={copy}
+    >
       {done ? "Copied" : label}
     </button>
   );

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { toTsv } from "../base/text.ts";
+import { CopyButton } from "./copy_button.tsx";
 
 export interface Column<Row> {
   id: string;
@@ -21,6 +22,10 @@ export interface DataTableProps<Row> {
   rows: readonly Row[];
   rowKey: (row: Row) => string | number;
   initialSort?: string;
+  /** Rows that stand for all others come last, however the table is sorted. */
+  isRest?: (row: Row) => boolean;
+  /** Offers the rows as TSV above the table; for tables whose view has no place of its own for that. */
+  copies?: boolean;
   total?: ComponentChildren;
   selected?: (row: Row) => boolean;
   onSelect?: (row: Row) => void;
@@ -52,7 +57,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     const column = sort && columns.find((candidate) => candidate.id === sort.id);
     if (!sort || !column) return rows;
     const sign = sort.falling ? -1 : 1;
-    return [...rows].sort((a, b) => sign * compare(column.value(a), column.value(b)));
+    const last = (row: Row) => (props.isRest?.(row) ? 1 : 0);
+    return [...rows].sort((a, b) => last(a) - last(b) || sign * compare(column.value(a), column.value(b)));
   }, [rows, sort, columns]);
   const box = useRef<HTMLDivElement>(null);
   const [scrollTop, setScrollTop] = useState(0);
@@ -64,7 +70,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const last = Math.min(sorted.length, first + visibleRows);
   const sortBy = (column: Column<Row>) =>
     setSort((old) => ({ id: column.id, falling: old?.id === column.id ? !old.falling : column.number === true }));
-  return (
+  const table = (
     <section
       class="ms-table"
       ref={box}
@@ -92,6 +98,15 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         {props.total && <tfoot>{props.total}</tfoot>}
       </table>
     </section>
+  );
+  if (!props.copies) return table;
+  return (
+    <>
+      {table}
+      <p class="ms-table__copy">
+        <CopyButton plain label="Copy as TSV" about={props.caption} text={() => tableText(columns, sorted)} />
+      </p>
+    </>
   );
 }
 

@@ -180,6 +180,7 @@ function SameStack({ fact }: { fact: Allocation }) {
       </div>
       <DataTable
         caption="Allocations from the same stack"
+        copies
         columns={sameColumns}
         rows={rows}
         rowKey={(row) => row.row}

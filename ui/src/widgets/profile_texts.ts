@@ -1,6 +1,6 @@
 /** What the memory profile says in words; pure. */
 import { formatBytes, formatCount, formatShare } from "../base/units.ts";
-import type { Cursor } from "../data/types.ts";
+import type { Cursor, ProgramRun } from "../data/types.ts";
 
 /** All fields of an event of an XLA profile, one a line; what was not recorded is left out. */
 export function profileEventLines(cursor: Cursor): string[] {
@@ -31,4 +31,10 @@ export function profileEventLines(cursor: Cursor): string[] {
 export function profileEventTitle(cursor: Cursor): string {
   const kind = cursor.event?.kind === "alloc" ? "allocation" : "deallocation";
   return `${kind}, event ${formatCount(cursor.seq)} of ${cursor.profile?.memory_id ?? ""}`;
+}
+
+/** The run at an event: of several the one that began last. */
+export function runAt(runs: readonly ProgramRun[], seq: number): ProgramRun | null {
+  const within = runs.filter((run) => run.begin_seq <= seq && seq < Math.max(run.end_seq, run.high_seq + 1));
+  return within.reduce<ProgramRun | null>((last, run) => (!last || run.begin_seq >= last.begin_seq ? run : last), null);
 }

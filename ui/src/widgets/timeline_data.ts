@@ -25,6 +25,11 @@ export interface TimelineData {
   isCurrent: boolean;
 }
 
+/** What a plot says of itself, for tests and scripts that wait for a picture. */
+export function drawState(isCurrent: boolean, error: Error | null): "complete" | "waiting" | "failed" {
+  return error ? "failed" : isCurrent ? "complete" : "waiting";
+}
+
 export function useTimeline(options: TimelineOptions): TimelineData {
   const app = useApp();
   const heap = app.heap.value;

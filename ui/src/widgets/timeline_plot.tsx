@@ -15,7 +15,7 @@ import type { Window } from "../state/viewport.ts";
 import { useExport } from "./export_scene.ts";
 import { usePlotGestures } from "./pan_zoom.ts";
 import { Canvas, useSize } from "./picture.tsx";
-import { useTimeline } from "./timeline_data.ts";
+import { drawState, useTimeline } from "./timeline_data.ts";
 import { shareTexts } from "./timeline_texts.ts";
 import { Tooltip } from "./tooltip.tsx";
 
@@ -41,7 +41,7 @@ export interface TimelinePlotProps {
 export function TimelinePlot(props: TimelinePlotProps) {
   const app = useApp();
   const [box, size] = useSize<HTMLDivElement>();
-  const { scene, error } = useTimeline({ ...props, window: app.window.value, ...size });
+  const { scene, error, isCurrent } = useTimeline({ ...props, window: app.window.value, ...size });
   const frame = timelineFrame(scene, size.width, size.height);
   const [hover, setHover] = useState<Hover | null>(null);
   const pace = usePace(app.window.value);
@@ -83,7 +83,7 @@ export function TimelinePlot(props: TimelinePlotProps) {
     if (hover?.run && scene.stack) outlineRun(renderer, scene.stack, hover.run, frame, scene);
   };
   return (
-    <div class="ms-plot" ref={box}>
+    <div class="ms-plot" ref={box} data-state={drawState(isCurrent, error)}>
       <Canvas size={size} draw={(renderer) => pace.draw(renderer, scene)} label={props.label} />
       <Canvas size={size} draw={drawOverlay} className="ms-canvas--overlay" />
       {hover && scene.stack && <HoverTip hover={hover} model={scene.stack} />}

@@ -1,18 +1,17 @@
 /** Anatomy of a step: one representative step told in program order, each stop with its bytes and how to read its shape. */
-import { useState } from "preact/hooks";
 import { formatBytes, formatCount } from "../../base/units.ts";
 import type { ExplainHeap, Mark, Step } from "../../data/types.ts";
-import { anchorSeq } from "../../gfx/mark_labels.ts";
-import { xAt, yAt } from "../../gfx/plot_frame.ts";
-import type { Renderer } from "../../gfx/renderer.ts";
-import { drawTimeline, type TimelineScene } from "../../gfx/timeline_scene.ts";
+import { timelineFrame } from "../../gfx/timeline_scene.ts";
 import { useApp } from "../../state/context.ts";
 import { useExport } from "../../widgets/export_scene.ts";
 import { LoadingNotice, Notice } from "../../widgets/notice.tsx";
 import { Canvas, useSize } from "../../widgets/picture.tsx";
-import { useTimeline } from "../../widgets/timeline_data.ts";
+import { drawState, useTimeline } from "../../widgets/timeline_data.ts";
+import { seqAtX } from "../../widgets/timeline_plot.tsx";
 import type { View } from "../view.ts";
-import { anatomyStops, type Stop } from "./model.ts";
+import { circleRoom, drawStops, drawStory, storySize } from "./draw_story.ts";
+import { anatomyStops, decodeEdits, type Edits, encodeEdits, noEdits, type Stop } from "./model.ts";
+import { StopLens } from "./stop_lens.tsx";
 import "./style.css";
 
 function Anatomy() {
@@ -40,20 +39,43 @@ function NoStep({ why }: { why: string }) {
 
 function StepStory({ explain, step }: { explain: ExplainHeap; step: Step }) {
   const app = useApp();
-  const [edits, setEdits] = useState<Readonly<Record<number, string>>>({});
-  const [hidden, setHidden] = useState<readonly number[]>([]);
+  const edits = decodeEdits(app.option("anatomy.edits", ""));
+  const setEdits = (next: Edits) => app.setOption("anatomy.edits", encodeEdits(next));
   const [box, size] = useSize<HTMLDivElement>();
   const room = Math.max(2, Math.round((step.end_seq - step.begin_seq) * 0.02));
   const window = {
     begin: Math.max(0, step.begin_seq - room),
     end: Math.min(app.heap.value.range_end, step.end_seq + room),
   };
-  const { scene, error } = useTimeline({ ...size, window, showLabels: false, showGauge: false });
+  const { scene, error, isCurrent } = useTimeline({ ...size, window, showLabels: false, showGauge: false });
   const stops = anatomyStops(explain, edits);
-  const shown = stops.filter((stop) => !hidden.includes(stop.mark));
-  const draw = (renderer: Renderer) => drawStops(renderer, { ...scene, peakSeq: null, pinnedRow: null }, shown);
+  const shown = stops.filter((stop) => !edits.hidden.includes(stop.key));
   const title = `Anatomy of step ${step.index}, peak ${formatBytes(step.peak_live_bytes)}`;
-  useExport({ name: "anatomy", title, width: 1600, height: 900, background: scene.theme.surface, draw });
+  const entries = shown.map((stop) => {
+    const mark = stop.mark === null ? null : explain.marks[stop.mark]!;
+    return { stop, text: mark?.text ?? "", reading: mark?.reading ?? "" };
+  });
+  useExport(
+    scene.curve && {
+      name: "anatomy",
+      title,
+      ...storySize(entries.length),
+      background: scene.theme.surface,
+      draw: (renderer) => drawStory(renderer, scene, title, entries),
+    },
+  );
+  const addLabel = (seq: number) => {
+    if (edits.added.includes(seq)) return;
+    setEdits({ ...edits, added: [...edits.added, seq] });
+    app.announcement.value = `Label added at event ${formatCount(seq)}.`;
+  };
+  const onPlotClick = (event: MouseEvent) => {
+    if (!scene.curve || !box.current) return;
+    const frame = timelineFrame({ ...scene, roomAbove: circleRoom }, size.width, size.height);
+    addLabel(seqAtX(frame, scene, event.clientX - box.current.getBoundingClientRect().left));
+  };
+  const cursor = app.cursorSeq.value;
+  const cursorInside = cursor >= window.begin && cursor < window.end;
   return (
     <>
       <div class="ms-viewbar">
@@ -62,22 +84,38 @@ function StepStory({ explain, step }: { explain: ExplainHeap; step: Step }) {
           events {formatCount(step.begin_seq)} to {formatCount(step.end_seq)}, peak {formatBytes(step.peak_live_bytes)},{" "}
           {formatBytes(step.end_live_bytes)} at its end
         </span>
+        <button
+          type="button"
+          class="ms-button"
+          title="A click in the picture adds one where you click."
+          onClick={() => addLabel(cursorInside ? cursor : step.begin_seq)}
+        >
+          Add a label {cursorInside ? "at the cursor" : "at the begin"}
+        </button>
+        {edits !== noEdits && (
+          <button type="button" class="ms-link" onClick={() => setEdits(noEdits)}>
+            Undo all changes
+          </button>
+        )}
       </div>
       {error && <p role="alert">{error.message}</p>}
-      <div class="ms-plot ms-anatomy__plot" ref={box}>
-        <Canvas size={size} draw={draw} label={`${title}. The list below tells its ${stops.length} stops.`} />
+      {/* The button above does the same for the keyboard. */}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: a shortcut for the pointer */}
+      <div class="ms-plot ms-anatomy__plot" ref={box} data-state={drawState(isCurrent, error)} onClick={onPlotClick}>
+        <Canvas
+          size={size}
+          draw={(renderer) => drawStops(renderer, scene, shown)}
+          label={`${title}. The list below tells its ${stops.length} stops.`}
+        />
       </div>
       <ol class="ms-anatomy__stops">
         {stops.map((stop) => (
           <StopItem
-            key={stop.mark}
+            key={stop.key}
             stop={stop}
-            mark={explain.marks[stop.mark]!}
-            isHidden={hidden.includes(stop.mark)}
-            onEdit={(text) => setEdits({ ...edits, [stop.mark]: text })}
-            onToggle={() =>
-              setHidden(hidden.includes(stop.mark) ? hidden.filter((one) => one !== stop.mark) : [...hidden, stop.mark])
-            }
+            mark={stop.mark === null ? null : explain.marks[stop.mark]!}
+            edits={edits}
+            onChange={setEdits}
           />
         ))}
       </ol>
@@ -87,19 +125,14 @@ function StepStory({ explain, step }: { explain: ExplainHeap; step: Step }) {
 
 interface StopItemProps {
   stop: Stop;
-  mark: Mark;
-  isHidden: boolean;
-  onEdit: (text: string) => void;
-  onToggle: () => void;
+  mark: Mark | null;
+  edits: Edits;
+  onChange: (edits: Edits) => void;
 }
 
-function StopItem({ stop, mark, isHidden, onEdit, onToggle }: StopItemProps) {
-  const app = useApp();
-  const zoom = () => {
-    app.setCursor(anchorSeq(mark));
-    app.showRange({ begin: mark.begin_seq, end: mark.end_seq });
-    app.view.value = "timeline";
-  };
+function StopItem({ stop, mark, edits, onChange }: StopItemProps) {
+  const isHidden = edits.hidden.includes(stop.key);
+  const others = edits.hidden.filter((key) => key !== stop.key);
   return (
     <li class={`ms-anatomy__stop ${isHidden ? "ms-anatomy__stop--hidden" : ""}`}>
       <span class="ms-anatomy__number" aria-hidden="true">
@@ -111,54 +144,55 @@ function StopItem({ stop, mark, isHidden, onEdit, onToggle }: StopItemProps) {
           type="text"
           aria-label={`Label of stop ${stop.number}`}
           value={stop.title}
-          onInput={(event) => onEdit(event.currentTarget.value)}
+          onInput={(event) =>
+            onChange({ ...edits, titles: { ...edits.titles, [stop.key]: event.currentTarget.value } })
+          }
         />
-        <p>{mark.text}</p>
-        <p class="ms-quiet">{mark.reading}</p>
-        <p>
-          <button type="button" class="ms-link" onClick={zoom} aria-label={`Show ${stop.title} in the timeline`}>
-            Show
+        {mark && <p>{mark.text}</p>}
+        {mark && <p class="ms-quiet">{mark.reading}</p>}
+        <p class="ms-anatomy__links">
+          <ShowLink stop={stop} mark={mark} />
+          <button
+            type="button"
+            class="ms-link"
+            aria-pressed={isHidden}
+            onClick={() => onChange({ ...edits, hidden: isHidden ? others : [...others, stop.key] })}
+          >
+            {isHidden ? "Back into the picture" : "Leave out"}
           </button>
-          {" · "}
-          <button type="button" class="ms-link" onClick={onToggle} aria-pressed={isHidden}>
-            {isHidden ? "back into the picture" : "leave out of the picture"}
-          </button>
+          {mark === null && (
+            <button
+              type="button"
+              class="ms-link"
+              onClick={() => onChange({ ...edits, added: edits.added.filter((seq) => seq !== stop.seq) })}
+            >
+              Remove
+            </button>
+          )}
           <span class="ms-quiet">
-            {" · "}events {formatCount(mark.begin_seq)} to {formatCount(mark.end_seq)}
+            {mark
+              ? `events ${formatCount(mark.begin_seq)} to ${formatCount(mark.end_seq)}`
+              : `event ${formatCount(stop.seq)}`}
           </span>
         </p>
       </div>
+      <StopLens seq={stop.seq} mark={mark} />
     </li>
   );
 }
 
-const circleRadius = 9;
-
-/** The timeline of the step with numbered circles on top of the plot and a leader from each to its place. */
-function drawStops(renderer: Renderer, scene: TimelineScene, stops: readonly Stop[]): void {
-  const frame = drawTimeline(renderer, scene);
-  const { curve, theme } = scene;
-  if (!curve) return;
-  const visible = stops
-    .map((stop) => ({ stop, x: xAt(frame, stop.seq) }))
-    .filter(({ x }) => x >= frame.left && x <= frame.left + frame.width)
-    .sort((a, b) => a.x - b.x);
-  const lastXOfLevel: number[] = [];
-  const circles = visible.map(({ stop, x }) => {
-    const free = lastXOfLevel.findIndex((lastX) => x - lastX > 2 * circleRadius + 3);
-    const level = free < 0 ? lastXOfLevel.length : free;
-    lastXOfLevel[level] = x;
-    return { stop, x, y: frame.top + circleRadius + 2 + level * (2 * circleRadius + 3) };
-  });
-  for (const { stop, x, y } of circles) {
-    const ringY = yAt(frame, curve.liveMax[curve.columns.columnOfSeq(stop.seq)]!);
-    renderer.line([x, y, x, ringY], { stroke: theme.ink, width: 1, alpha: 0.7 });
-    renderer.circle(x, ringY, 2.8, theme.surface, { stroke: theme.ink, width: 1 });
-  }
-  for (const { stop, x, y } of circles) {
-    renderer.circle(x, y, circleRadius, theme.surface, { stroke: theme.ink, width: 1.2 });
-    renderer.text(String(stop.number), x, y, { fill: theme.ink, bold: true, align: "center" });
-  }
+function ShowLink({ stop, mark }: { stop: Stop; mark: Mark | null }) {
+  const app = useApp();
+  const show = () => {
+    app.setCursor(stop.seq);
+    app.showRange({ begin: mark?.begin_seq ?? stop.seq, end: mark?.end_seq ?? stop.seq + 1 });
+    app.view.value = "timeline";
+  };
+  return (
+    <button type="button" class="ms-link" onClick={show} aria-label={`Show ${stop.title} in the timeline`}>
+      Show
+    </button>
+  );
 }
 
 export const anatomyView: View = {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ExplainHeap, Mark } from "../../data/types.ts";
-import { anatomyStops } from "./model.ts";
+import { anatomyStops, decodeEdits, encodeEdits, noEdits } from "./model.ts";
 
 const mark = (kind: string, begin: number): Mark => ({
   kind,
@@ -13,14 +13,38 @@ const mark = (kind: string, begin: number): Mark => ({
   reading: "",
   stack: null,
 });
+const explain = {
+  marks: [mark("zero_grad_slope", 50), mark("logits_slab", 20), mark("forward_ramp", 0)],
+  anatomy: { step: 1, marks: [0, 99, 2] },
+} as unknown as ExplainHeap;
 
-it("numbers the stops of the anatomy in its order, ignores unknown ones, keeps edits", () => {
-  const explain = {
-    marks: [mark("forward_ramp", 0), mark("logits_slab", 20), mark("zero_grad_slope", 50)],
-    anatomy: { step: 1, marks: [0, 99, 2] },
-  } as unknown as ExplainHeap;
-  expect(anatomyStops(explain, { 2: "My label" })).toEqual([
-    { number: 1, mark: 0, seq: 9, title: "Forward ramp, +1.00 GiB" },
-    { number: 2, mark: 2, seq: 55, title: "My label" },
+it("numbers the stops from left to right, ignores unknown ones", () => {
+  expect(anatomyStops(explain, noEdits)).toEqual([
+    { number: 1, key: "m2", mark: 2, seq: 9, title: "Forward ramp, +1.00 GiB" },
+    { number: 2, key: "m0", mark: 0, seq: 55, title: "zero_grad, −1.00 GiB" },
   ]);
+});
+
+it("takes the reader's own labels and words", () => {
+  const stops = anatomyStops(explain, { titles: { m0: "My words", a30: "Here" }, hidden: [], added: [30, 40] });
+  expect(stops.map((stop) => [stop.key, stop.title])).toEqual([
+    ["m2", "Forward ramp, +1.00 GiB"],
+    ["a30", "Here"],
+    ["a40", "Event 40"],
+    ["m0", "My words"],
+  ]);
+});
+
+it("comes back from an address, without what makes no sense", () => {
+  const edits = { titles: { m0: "a & b" }, hidden: ["m2"], added: [7] };
+  expect(decodeEdits(encodeEdits(edits))).toEqual(edits);
+  expect(encodeEdits(noEdits)).toBe("");
+  expect(decodeEdits("")).toEqual(noEdits);
+  expect(decodeEdits("[1")).toEqual(noEdits);
+  expect(decodeEdits("null")).toEqual(noEdits);
+  expect(decodeEdits('{"titles":{"x":"a","m1":2},"hidden":[3,"m1"],"added":[-1,"b",5,5,1e99]}')).toEqual({
+    titles: {},
+    hidden: ["m1"],
+    added: [5],
+  });
 });

@@ -239,14 +239,14 @@ function holderColumns(app: AppState, holders: Holders): Column<Holder>[] {
             cell: (row) => <span class="ms-mono ms-quiet">{row.where || "no Python frame"}</span>,
             tip,
           },
-          { id: "since", title: "since", width: "130px", value: (row) => row.since, cell: (row) => row.since ?? "–" },
+          { id: "since", title: "since", width: "112px", value: (row) => row.since, cell: (row) => row.since ?? "–" },
         ]
       : [];
   return [
     {
       id: "label",
       title: holders.by === "stack" ? "allocated in" : holders.by,
-      ...(holders.by === "stack" ? { width: "22%" } : {}),
+      ...(holders.by === "stack" ? { width: "19%" } : {}),
       value: (row) => row.label,
       cell: (row) => (
         <>
@@ -256,23 +256,23 @@ function holderColumns(app: AppState, holders: Holders): Column<Holder>[] {
       tip,
     },
     ...places,
-    { id: "category", title: "category", width: "112px", value: (row) => categoryLabel(row.category) },
+    { id: "category", title: "category", width: "104px", value: (row) => categoryLabel(row.category) },
     {
       id: "block_count",
       title: "blocks",
-      width: "76px",
+      width: "60px",
       number: true,
       value: (row) => row.block_count,
       cell: (row) => formatCount(row.block_count),
       tip: (row) =>
         `${formatCount(row.block_count)} ${plural(row.block_count, "block")}, mean ${formatBytes(row.bytes / Math.max(1, row.block_count))}`,
     },
-    bytesColumn("largest_bytes", "largest", (row) => row.largest_bytes, "88px"),
-    mainBytesColumn("bytes", "bytes", (row) => row.bytes, "88px"),
+    bytesColumn("largest_bytes", "largest", (row) => row.largest_bytes, "76px"),
+    mainBytesColumn("bytes", "bytes", (row) => row.bytes, "76px"),
     {
       id: "share",
       title: "share",
-      width: "170px",
+      width: "154px",
       value: (row) => row.bytes / Math.max(1, holders.total_bytes),
       cell: (row) => (
         <ShareBar

@@ -76,7 +76,13 @@ function Diagnostics() {
           {missing.length === 0 ? (
             <p>Nothing that this page could show is missing.</p>
           ) : (
-            <DataTable caption="Not in this file" columns={missingColumns} rows={missing} rowKey={(row) => row.what} />
+            <DataTable
+              caption="Not in this file"
+              copies
+              columns={missingColumns}
+              rows={missing}
+              rowKey={(row) => row.what}
+            />
           )}
         </section>
       </div>

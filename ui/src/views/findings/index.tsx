@@ -63,7 +63,7 @@ function NextPeaks() {
   return (
     <section class="ms-textview__section">
       <h2>What the next peak would be</h2>
-      <DataTable caption="Next peaks" columns={columns} rows={next} rowKey={(row) => row.remove} />
+      <DataTable caption="Next peaks" copies columns={columns} rows={next} rowKey={(row) => row.remove} />
     </section>
   );
 }

@@ -32,6 +32,10 @@ const helpTexts: [string, string][] = [
     "Program at the cursor",
     "The compiled program that ran then, and its static plan. The plan knows no other program; the allocator holds all of them.",
   ],
+  [
+    "Static plan",
+    "A line at what the compiler planned for each run, from the ground up, because it knows that program alone. The run at the cursor shows its whole curve, dashed, in program order, which is not time.",
+  ],
   ["Program runs", "When each program ran. A row zooms to it; with this list one finds what was allocated in between."],
 ];
 

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { formatBytes, formatCount, formatDuration, formatExactBytes, formatShare } from "../../base/units.ts";
-import type { Span, Spans, SummaryHeap, SummaryHolder } from "../../data/types.ts";
+import type { ProfileHolders, Span, Spans, SummaryHeap, SummaryHolder } from "../../data/types.ts";
 import type { AppState } from "../../state/app_state.ts";
 import { useApp, useJson } from "../../state/context.ts";
 import { bytesColumn, countColumn, mainBytesColumn } from "../../widgets/columns.tsx";
@@ -22,6 +22,8 @@ function MemoryProfile() {
   const heap = app.heap.value;
   const summary = app.summaryHeap.value;
   const withFree = app.option("profile.free", "in_use") === "free";
+  const withPlans = app.option("profile.plan", "off") === "on";
+  const hasPlans = (summary?.programs ?? []).some((program) => program.planned_bytes !== null);
   useEffect(() => {
     // A profile is read in time; the event axis stays one click away.
     if (app.hasTime(heap) && app.axis.peek() === "seq" && app.window.peek().end === heap.range_end) app.setAxis("time");
@@ -40,6 +42,15 @@ function MemoryProfile() {
           ]}
         />
         <Segmented
+          label="Static plan"
+          value={withPlans ? "on" : "off"}
+          onChange={(value) => app.setOption("profile.plan", value, "off")}
+          choices={[
+            { value: "off", label: "off" },
+            { value: "on", label: "on", unmet: hasPlans ? undefined : "No program with a plan ran on this heap." },
+          ]}
+        />
+        <Segmented
           label="Axis"
           value={app.axis.value}
           onChange={(axis) => app.setAxis(axis)}
@@ -51,7 +62,7 @@ function MemoryProfile() {
       </div>
       <div class="ms-profile">
         {summary && <Headline summary={summary} />}
-        <ProfilePlot withFree={withFree} />
+        <ProfilePlot withFree={withFree} withPlans={withPlans} />
         {summary ? <PeakTable summary={summary} /> : <LoadingNotice what="Adding up what was live at the peak." />}
         <ProgramCard />
         <ProgramRuns />
@@ -105,6 +116,10 @@ function rowName(row: SummaryHolder): string {
   return row.op ?? row.name ?? (row.category === "other" ? "everything else" : "no operation recorded");
 }
 
+function searchText(row: SummaryHolder): string {
+  return [rowName(row), row.region_type, row.data_type, row.shape].filter(Boolean).join(" ").toLowerCase();
+}
+
 const peakColumns: Column<SummaryHolder>[] = [
   {
     id: "op",
@@ -148,11 +163,22 @@ const peakColumns: Column<SummaryHolder>[] = [
   },
 ];
 
+/** What the engine lists at most; the page asks for all of it, the table draws only what is seen. */
+const holderLimit = 5000;
+
 function PeakTable({ summary }: { summary: SummaryHeap }) {
+  const heap = useApp().heapIndex.value;
   const [filter, setFilter] = useState("");
+  const seq = summary.peak.used?.seq ?? null;
+  const { value, error } = useJson<ProfileHolders>(
+    "profile_holders",
+    seq === null ? null : { heap, seq, limit: holderLimit },
+  );
+  // Until all rows are here, and in a report that has no room for them, the largest ones.
+  const all = value?.rows ?? summary.holders;
   const used = summary.peak.used?.bytes ?? summary.peak.live.bytes;
   const wanted = filter.trim().toLowerCase();
-  const rows = summary.holders.filter((row) => rowName(row).toLowerCase().includes(wanted));
+  const rows = all.filter((row) => searchText(row).includes(wanted));
   return (
     <section class="ms-profile__table">
       <div class="ms-profile__tools">
@@ -160,14 +186,14 @@ function PeakTable({ summary }: { summary: SummaryHeap }) {
         <input
           class="ms-input"
           type="text"
-          aria-label="Operation"
-          placeholder="Operation"
+          aria-label="Operation, type or shape"
+          placeholder="Operation, type or shape"
           value={filter}
           onInput={(event) => setFilter(event.currentTarget.value)}
         />
         <span class="ms-quiet">
-          {formatCount(rows.length)} of {formatCount(summary.holders.length)} rows; all of them add up to{" "}
-          {formatBytes(used)}
+          {formatCount(rows.length)} of {formatCount(all.length)} rows; all of them add up to {formatBytes(used)}
+          {error && ` (the largest only: ${error.message})`}
         </span>
         <CopyButton plain label="Copy as TSV" text={() => tableText(peakColumns, rows)} />
       </div>
@@ -175,8 +201,9 @@ function PeakTable({ summary }: { summary: SummaryHeap }) {
         caption="Live at the peak"
         columns={peakColumns}
         rows={rows}
-        rowKey={(row) => summary.holders.indexOf(row)}
+        rowKey={(row) => all.indexOf(row)}
         initialSort="bytes"
+        isRest={(row) => row.category === "other"}
         maxHeight="260px"
       />
     </section>

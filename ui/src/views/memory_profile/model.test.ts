@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import type { ProgramRun, SummaryHeap } from "../../data/types.ts";
 import { emptyHeap } from "../../state/app_state.ts";
-import { planRows, profileSentence, runAt } from "./model.ts";
+import { runAt } from "../../widgets/profile_texts.ts";
+import { planRows, profileSentence } from "./model.ts";
 
 it("states stack and heap of the peak, and ties", () => {
   const GiB = 2 ** 30;

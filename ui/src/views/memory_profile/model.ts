@@ -12,12 +12,6 @@ export function profileSentence(heap: Heap, summary: SummaryHeap): string {
   return `At its peak ${heap.id} has ${formatBytes(used.bytes)}${of} in use: stack ${formatBytes(used.stack_bytes)}, heap ${formatBytes(used.live_bytes)}.${ties}`;
 }
 
-/** The run at an event: of several the one that began last. */
-export function runAt(runs: readonly ProgramRun[], seq: number): ProgramRun | null {
-  const within = runs.filter((run) => run.begin_seq <= seq && seq < Math.max(run.end_seq, run.high_seq + 1));
-  return within.reduce<ProgramRun | null>((last, run) => (!last || run.begin_seq >= last.begin_seq ? run : last), null);
-}
-
 export interface PlanRow {
   name: string;
   measured: number | null;

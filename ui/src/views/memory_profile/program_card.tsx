@@ -4,7 +4,8 @@ import type { ProgramRun, ProgramRuns } from "../../data/types.ts";
 import type { AppState } from "../../state/app_state.ts";
 import { useApp, useJson } from "../../state/context.ts";
 import { runLimit } from "../../widgets/profile_plot.tsx";
-import { planRows, runAt } from "./model.ts";
+import { runAt } from "../../widgets/profile_texts.ts";
+import { planRows } from "./model.ts";
 
 export function ProgramCard() {
   const app = useApp();
@@ -25,7 +26,7 @@ export function ProgramCard() {
 
 function RunLinks({ app, run }: { app: AppState; run: ProgramRun }) {
   const showPlan = () => {
-    app.setOption("programs.index", String(run.program_index), "0");
+    app.setOption("programs.index", String(run.program_index));
     app.view.value = "programs";
   };
   return (

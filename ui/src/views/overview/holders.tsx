@@ -58,9 +58,11 @@ function HolderTable({ rows, totalBytes, totalBlocks }: HolderTableProps) {
       </div>
       <DataTable
         caption="Who holds the peak"
+        copies
         columns={holderColumns(app.themeName.value, rows, totalBytes)}
         rows={rows}
         rowKey={(row) => row.key}
+        isRest={(row) => row.isRest}
         total={
           <tr>
             <td colSpan={3}>total</td>

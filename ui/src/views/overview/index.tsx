@@ -134,6 +134,7 @@ function Steps({ explain }: { explain: ExplainHeap }) {
       </div>
       <DataTable
         caption="Steps"
+        copies
         columns={columns}
         rows={explain.steps}
         rowKey={(row) => row.index}

@@ -2,7 +2,7 @@
 import { categoryLabel, categoryOrder } from "../../base/palette.ts";
 import { plural } from "../../base/text.ts";
 import { formatBytes, formatCount, formatShare } from "../../base/units.ts";
-import type { ExplainHeap, Heap, Holders, SummaryHeap } from "../../data/types.ts";
+import type { ExplainHeap, Heap, Holders, SummaryHeap, SummaryHolder } from "../../data/types.ts";
 
 /** A category is named in the headline from this share of the peak on. */
 const tellingShare = 0.2;
@@ -137,11 +137,16 @@ export function stackRows(holders: Holders): HolderRow[] {
   return [...rows, { key: "rest", name, where: "", category: null, bytes, blockCount, tip: "", isRest: true }];
 }
 
+function holderName(holder: SummaryHolder): string {
+  if (holder.op || holder.name) return holder.op ?? holder.name!;
+  return holder.category === "unknown" ? "no operation recorded" : categoryLabel(holder.category);
+}
+
 /** The rows of an XLA profile as the engine lists them: stack, operations, the rest. */
 export function profileRows(summary: SummaryHeap): HolderRow[] {
   return summary.holders.map((holder, index) => ({
     key: String(index),
-    name: holder.op ?? categoryLabel(holder.category),
+    name: holderName(holder),
     where:
       holder.category === "stack" ? "reserved by programs" : [holder.data_type, holder.shape].filter(Boolean).join(" "),
     category: holder.category,

@@ -69,6 +69,27 @@ function drawOrderAxis(renderer: Renderer, frame: PlotFrame, theme: Theme): void
   }
 }
 
+interface ConstantBand {
+  category: string;
+  name: string;
+  fromBytes: number;
+  toBytes: number;
+}
+
+/** What lives from the first instruction to the last: arguments, and outputs as far as they have bytes of their own there. */
+export function constantBands(
+  { argument_bytes, output_bytes }: Pick<ProgramAttributes, "argument_bytes" | "output_bytes">,
+  sizeBytes: ArrayLike<number>,
+): ConstantBand[] {
+  const least = Array.from(sizeBytes).reduce((low, bytes) => Math.min(low, bytes), Number.POSITIVE_INFINITY);
+  const arguments_ = Math.min(argument_bytes ?? 0, least);
+  const outputs = Math.min(output_bytes ?? 0, least - arguments_);
+  return [
+    { category: "parameter", name: "arguments", fromBytes: 0, toBytes: arguments_ },
+    { category: "unknown", name: "outputs", fromBytes: arguments_, toBytes: arguments_ + outputs },
+  ].filter((band) => band.toBytes > band.fromBytes);
+}
+
 /** Area of the whole, area of what lives in the whole program under it, and the sizes without padding. */
 function drawCurve(renderer: Renderer, scene: ProgramScene, frame: PlotFrame): void {
   const { theme, attributes } = scene;
@@ -88,16 +109,18 @@ function drawCurve(renderer: Renderer, scene: ProgramScene, frame: PlotFrame): v
     [path[0]!, bottom, ...path, path[path.length - 2]!, bottom],
     categoryFill(theme.name, "temporary").fill,
   );
-  const whole = attributes.argument_bytes ?? 0;
-  const fixed = categoryFill(theme.name, "parameter");
-  renderer.rect(frame.left, yAt(frame, whole), frame.width, bottom - yAt(frame, whole), fixed.fill);
-  if (bottom - yAt(frame, whole) > 20)
-    renderer.text(
-      `arguments ${formatBytes(whole)}, live in the whole program`,
-      frame.left + 10,
-      bottom - (bottom - yAt(frame, whole)) / 2,
-      { fill: fixed.text, bold: true },
-    );
+  for (const { category, name, fromBytes, toBytes } of constantBands(attributes, size)) {
+    const { fill, text } = categoryFill(theme.name, category);
+    const [top, low] = [yAt(frame, toBytes), yAt(frame, fromBytes)];
+    renderer.rect(frame.left, top, frame.width, low - top, fill);
+    if (low - top > 20)
+      renderer.text(
+        `${name} ${formatBytes(toBytes - fromBytes)}, live in the whole program`,
+        frame.left + 10,
+        (top + low) / 2,
+        { fill: text, bold: true },
+      );
+  }
   renderer.line(path, { stroke: theme.ink, width: 0.9, alpha: 0.75 });
   if (attributes.padding_bytes) renderer.line(step(unpadded), { stroke: theme.ink, width: 1.25, dash: [2, 3] });
 }

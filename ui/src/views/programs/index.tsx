@@ -15,15 +15,25 @@ import { Segmented } from "../../widgets/segmented.tsx";
 import { Swatch } from "../../widgets/swatch.tsx";
 import type { View } from "../view.ts";
 import { type Chart, drawProgram, type ProgramScene } from "./draw_program.ts";
-import { type BufferRow, liveText, type ProgramAttributes, programSentence, readBuffers } from "./model.ts";
+import {
+  type BufferRow,
+  largestProgram,
+  largestSpace,
+  liveText,
+  type ProgramAttributes,
+  programSentence,
+  readBuffers,
+} from "./model.ts";
 import "./style.css";
 
 function Programs() {
   const app = useApp();
   const { programs } = app.session.value;
-  const index = Math.min(programs.length - 1, Number(app.option("programs.index", "0")) || 0);
+  const first = String(largestProgram(programs));
+  const index = Math.min(programs.length - 1, Number(app.option("programs.index", first)) || 0);
   const program = programs[index]!;
-  const space = program.spaces.find((one) => String(one.id) === app.option("programs.space", "")) ?? program.spaces[0];
+  const chosen = app.option("programs.space", "");
+  const space = program.spaces.find((one) => String(one.id) === chosen) ?? largestSpace(program);
   const chart = app.option("programs.chart", "size") as Chart;
   const { value, error } = useFrame("program", space ? { index, space: space.id } : null);
   const buffers = useMemo(() => (value ? readBuffers(value) : []), [value]);
@@ -36,11 +46,11 @@ function Programs() {
           <select
             class="ms-select"
             value={String(index)}
-            onChange={(event) => app.setOption("programs.index", event.currentTarget.value, "0")}
+            onChange={(event) => app.setOption("programs.index", event.currentTarget.value, first)}
           >
             {programs.map((one) => (
               <option key={one.index} value={String(one.index)}>
-                {one.name} · {formatBytes(one.spaces[0]?.peak_bytes)}
+                {one.name} · {formatBytes(largestSpace(one)?.peak_bytes)}
               </option>
             ))}
           </select>

@@ -1,5 +1,12 @@
 import { expect, it } from "vitest";
-import { type BufferRow, liveText, type ProgramAttributes, programSentence } from "./model.ts";
+import {
+  type BufferRow,
+  largestProgram,
+  largestSpace,
+  liveText,
+  type ProgramAttributes,
+  programSentence,
+} from "./model.ts";
 
 it("says when a buffer lives", () => {
   const row = (beginPoint: number, endPoint: number | null) => ({ beginPoint, endPoint }) as BufferRow;
@@ -23,4 +30,13 @@ it("divides the need of a program, and leaves out what is not known", () => {
   expect(programSentence({ ...program, argument_bytes: null, temporary_at_peak_bytes: null })).toBe(
     "jit_step needs 4.00 GiB.",
   );
+});
+
+it("begins with the program and the memory that need most", () => {
+  const program = (peaks: number[]) =>
+    ({ spaces: peaks.map((peak_bytes, id) => ({ id, name: "", peak_bytes })) }) as never;
+  const programs = [program([5]), program([1, 9]), program([])];
+  expect(largestProgram(programs)).toBe(1);
+  expect(largestSpace(programs[1]!)?.id).toBe(1);
+  expect(largestSpace(programs[2]!)).toBeUndefined();
 });

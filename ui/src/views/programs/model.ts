@@ -1,6 +1,7 @@
 /** A static program made ready for drawing and tables; pure. */
 import { formatBytes, formatShare } from "../../base/units.ts";
 import { type Frame, noneU32 } from "../../data/frame.ts";
+import type { Program } from "../../data/types.ts";
 
 export interface ProgramAttributes {
   name: string;
@@ -33,6 +34,17 @@ export interface BufferRow {
   beginPoint: number;
   endPoint: number | null;
   atPeak: boolean;
+}
+
+/** The program that needs most: the first to be shown. */
+export function largestProgram(programs: readonly Program[]): number {
+  const need = (program: Program) => Math.max(0, ...program.spaces.map((space) => space.peak_bytes));
+  return programs.reduce((best, program, index) => (need(program) > need(programs[best]!) ? index : best), 0);
+}
+
+/** The memory space in which a program needs most. */
+export function largestSpace(program: Program): Program["spaces"][number] | undefined {
+  return [...program.spaces].sort((a, b) => b.peak_bytes - a.peak_bytes)[0];
 }
 
 const known = (value: number) => (Number.isNaN(value) ? null : value);

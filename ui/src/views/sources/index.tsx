@@ -92,12 +92,13 @@ function Sources() {
       </div>
       <div class="ms-textview">
         {simulated && <p>△ This run was made on a simulated card: sizes are real, times are not and are not shown.</p>}
-        <DataTable caption="Files" columns={sourceColumns} rows={sources} rowKey={(row) => row.file} />
+        <DataTable caption="Files" copies columns={sourceColumns} rows={sources} rowKey={(row) => row.file} />
         {app.client.source.isLive && <p class="ms-quiet">Drop a file anywhere on this page to add it.</p>}
         <section class="ms-textview__section">
           <h2>Heaps</h2>
           <DataTable
             caption="Heaps"
+            copies
             columns={columns}
             rows={heaps}
             rowKey={(row) => row.index}
@@ -111,6 +112,7 @@ function Sources() {
             <h2>Recorded settings</h2>
             <DataTable
               caption="Recorded settings"
+              copies
               columns={settingColumns}
               rows={settings}
               rowKey={(row) => `${row.source} ${row.key}`}

@@ -44,7 +44,13 @@ function StateView() {
       <div class="ms-state" style={value ? {} : { display: "none" }}>
         {attributes && <StateHead attributes={attributes} />}
         <div ref={box}>{scene && <Segments scene={scene} />}</div>
-        {attributes && value && <StateFacts attributes={attributes} frame={value} />}
+        {attributes && value && (
+          <StateFacts
+            attributes={attributes}
+            frame={value}
+            isProfile={app.heap.value.has.includes("stack_reservation")}
+          />
+        )}
       </div>
     </>
   );
@@ -170,19 +176,39 @@ function hitLines(scene: StateScene, { segment, block }: StateHit): string[] {
   return [where, ...(rounding > 0 ? [`${formatBytes(rounding)} of it is rounding`] : []), ...pending];
 }
 
-function StateFacts({ attributes, frame }: { attributes: StateAttributes; frame: Frame }) {
+interface StateFactsProps {
+  attributes: StateAttributes;
+  frame: Frame;
+  /** Of an XPlane profile: its allocator has one pool, and no segments that a program could give back. */
+  isProfile: boolean;
+}
+
+function StateFacts({ attributes, frame, isProfile }: StateFactsProps) {
   const idle = attributes.idle_bytes ?? 0;
-  const kinds: [string, number | null, string][] = [
-    ["behind a live block, split", attributes.by_kind.split_bytes, "Comes back when the blocks beside it are freed."],
-    [
-      "whole idle segments",
-      attributes.by_kind.whole_segment_bytes,
-      "torch.cuda.empty_cache() gives these back to the device.",
-    ],
-    ["other streams", attributes.by_kind.stream_bytes, "Only allocations on the same stream can use it."],
-    ["private pools", attributes.by_kind.private_pool_bytes, "Held for CUDA graphs or a private pool."],
-    ["rounding inside blocks", attributes.rounding_bytes, "Not idle: part of blocks in use."],
-  ];
+  const kinds: [string, number | null, string][] = isProfile
+    ? [
+        [
+          "between live blocks",
+          idle,
+          "Between addresses that the recording names; the pool may have more beyond them.",
+        ],
+        ["rounding inside blocks", attributes.rounding_bytes, "Not idle: part of blocks in use."],
+      ]
+    : [
+        [
+          "behind a live block, split",
+          attributes.by_kind.split_bytes,
+          "Comes back when the blocks beside it are freed.",
+        ],
+        [
+          "whole idle segments",
+          attributes.by_kind.whole_segment_bytes,
+          "torch.cuda.empty_cache() gives these back to the device.",
+        ],
+        ["other streams", attributes.by_kind.stream_bytes, "Only allocations on the same stream can use it."],
+        ["private pools", attributes.by_kind.private_pool_bytes, "Held for CUDA graphs or a private pool."],
+        ["rounding inside blocks", attributes.rounding_bytes, "Not idle: part of blocks in use."],
+      ];
   return (
     <div class="ms-state__facts">
       <section>

@@ -26,6 +26,7 @@ export function MarkTable() {
       <summary>{formatCount(marks.length)} marks as a table</summary>
       <DataTable
         caption="Marks of the run"
+        copies
         columns={columns}
         rows={marks}
         rowKey={(mark) => `${mark.kind} ${mark.begin_seq} ${mark.end_seq} ${mark.bytes}`}

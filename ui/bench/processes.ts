@@ -1,0 +1,56 @@
+/** What processes used, as Linux tells it in /proc: CPU time and resident memory. */
+import { readdirSync, readFileSync } from "node:fs";
+
+const ticksPerSecond = 100;
+
+interface ProcessFact {
+  pid: number;
+  parent: number;
+  isRenderer: boolean;
+  cpuSeconds: number;
+}
+
+/** Null for a process that has ended meanwhile. */
+function readProcess(pid: number): ProcessFact | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name in parentheses may hold spaces; the fields that follow it do not.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const ticks = Number(fields[11]) + Number(fields[12]);
+    return {
+      pid,
+      parent: Number(fields[1]),
+      isRenderer: readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("--type=renderer"),
+      cpuSeconds: ticks / ticksPerSecond,
+    };
+  } catch {
+    return null;
+  }
+}
+
+/** The processes that `root` started, and those that they started. */
+function descendants(root: number): ProcessFact[] {
+  const all = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => readProcess(Number(name)))
+    .filter((one) => one !== null);
+  const found = new Set([root]);
+  for (let before = 0; before !== found.size; ) {
+    before = found.size;
+    for (const one of all) if (found.has(one.parent)) found.add(one.pid);
+  }
+  return all.filter((one) => one.pid !== root && found.has(one.pid));
+}
+
+/** CPU seconds of all processes below this one. */
+export function cpuSecondsBelow(): number {
+  return descendants(process.pid).reduce((sum, one) => sum + one.cpuSeconds, 0);
+}
+
+/** The most memory that a renderer process of the browser below this process ever had resident. */
+export function rendererPeakBytes(): number {
+  const peaks = descendants(process.pid)
+    .filter((one) => one.isRenderer)
+    .map((one) => /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${one.pid}/status`, "utf8"))?.[1]);
+  return Math.max(0, ...peaks.map((kilobytes) => Number(kilobytes ?? 0) * 1024));
+}

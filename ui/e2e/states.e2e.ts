@@ -1,0 +1,86 @@
+/** What the page shows when there is nothing to draw, when a file is broken, and when a further file is dropped on it. */
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { launch, open, outFolder, settle } from "./browser.ts";
+import { binary, sample, startServer } from "./server.ts";
+
+const program = binary();
+
+describe.skipIf(!program)("states of the page", () => {
+  let browser: Browser;
+  const folder = mkdtempSync(join(tmpdir(), "memstrata-e2e-"));
+
+  beforeAll(async () => {
+    browser = await launch();
+  });
+  afterAll(() => browser?.close());
+
+  it("says in a sentence that a file cannot be read", async () => {
+    const path = join(folder, "notes.txt");
+    writeFileSync(path, "This is no recording of memory.\n");
+    const server = await startServer(program!, [path]);
+    const { page, problems } = await open(browser, server.url);
+    expect(await page.getByRole("alert").textContent()).toMatch(/notes\.txt cannot be shown\..*No reader knows/s);
+    await page.screenshot({ path: `${outFolder}state-unreadable.png` });
+    expect(problems).toEqual([]);
+    await page.close();
+    server.stop();
+  });
+
+  it("shows what a file that ends early still holds, and says so", async () => {
+    const path = join(folder, "half.pickle");
+    const whole = readFileSync(sample);
+    writeFileSync(path, whole.subarray(0, Math.floor(whole.length * 0.6)));
+    const server = await startServer(program!, [path]);
+    const { page, problems } = await open(browser, `${server.url}#view=sources`);
+    expect(await page.locator(".ms-table").first().textContent()).toContain("ends early");
+    await page.getByRole("button", { name: /^Diagnostics/ }).click();
+    expect(await page.locator(".ms-table tbody tr").count()).toBeGreaterThan(0);
+    await page.screenshot({ path: `${outFolder}state-truncated.png` });
+    expect(problems).toEqual([]);
+    await page.close();
+    server.stop();
+  });
+
+  it("tells how much is read while it reads", async () => {
+    const server = await startServer(program!, [sample]);
+    const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+    let asked = 0;
+    // The sample is read faster than a person sees; the first answers are made to say "reading".
+    await page.route("**/api/v1/progress", async (route) => {
+      asked += 1;
+      if (asked > 3) return route.continue();
+      const progress = { state: "reading", file: "/data/big.pickle", file_count: 2, elapsed_ms: 900, error: null };
+      return route.fulfill({ json: { ...progress, read_bytes: asked * 2 ** 28, total_bytes: 2 ** 30 } });
+    });
+    await page.goto(server.url);
+    await page.getByText("Reading big.pickle, one of 2 files").waitFor();
+    await page.getByText(/MiB of 1\.00 GiB, 900 ms/).waitFor();
+    await page.locator(".ms-shell").waitFor();
+    await page.close();
+    server.stop();
+  });
+
+  it("adds a file that is dropped on it, and compares", async () => {
+    const server = await startServer(program!, [sample]);
+    const { page, problems } = await open(browser, `${server.url}#view=ranks`);
+    expect(await page.locator(".ms-notice").textContent()).toContain("one recording in this session");
+    const content = readFileSync(sample).toString("base64");
+    const data = await page.evaluateHandle((base64) => {
+      const transfer = new DataTransfer();
+      const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+      transfer.items.add(new File([bytes], "second.pickle"));
+      return transfer;
+    }, content);
+    await Promise.all([page.waitForEvent("load"), page.dispatchEvent("body", "drop", { dataTransfer: data })]);
+    await settle(page);
+    expect(await page.locator(".ms-ranks .ms-table tbody tr").count()).toBe(2);
+    await page.screenshot({ path: `${outFolder}ranks-dropped.png` });
+    expect(problems).toEqual([]);
+    await page.close();
+    server.stop();
+  });
+});

@@ -1,0 +1,36 @@
+/** Ranks as rows and bars; pure. */
+import { categoryOrder } from "../../base/palette.ts";
+import type { Rank } from "../../data/job_types.ts";
+
+/** "rank 3", else the name of the file. */
+export function rankName(rank: Rank): string {
+  return rank.rank === null ? (rank.file.split(/[\\/]/).at(-1) ?? rank.file) : `rank ${rank.rank}`;
+}
+
+/** "pp 1, tp 3" */
+export function coordinateText(rank: Rank): string {
+  return Object.entries(rank.coordinates)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(", ");
+}
+
+export interface RankPart {
+  category: string;
+  bytes: number;
+}
+
+/** The peak of a rank by category, in the order in which all pictures stack them. */
+export function rankParts(rank: Rank): RankPart[] {
+  const place = (category: string) => (categoryOrder as readonly string[]).indexOf(category);
+  return [...rank.at_peak].sort((one, two) => place(one.category) - place(two.category));
+}
+
+/** A sentence with the short names of files, where these tell the recordings apart. */
+export function shortSentence(sentence: string, ranks: readonly Rank[]): string {
+  const names = ranks.map(rankName);
+  if (new Set(names).size < names.length) return sentence;
+  // Longer paths first: one may be the beginning of another.
+  return [...ranks]
+    .sort((one, two) => two.file.length - one.file.length)
+    .reduce((text, rank) => (rank.rank === null ? text.replaceAll(rank.file, rankName(rank)) : text), sentence);
+}
