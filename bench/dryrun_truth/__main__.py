@@ -2,7 +2,8 @@
 
 python3 -m bench.dryrun_truth --python PYTHON [--rows 12]
 
-Two parts. `measured`: published peaks of real cards, rebuilt with own scripts. `simulated`: configurations of
+Three parts. `measured`: published peaks of real cards, rebuilt with own programs. `recorded`: a recording of a real
+card, rebuilt event by event. `simulated`: configurations of
 ../shared/planner-dryrun-truth, whose figures come from another simulated card, made by other means; they are no
 measurements. PYTHON has torch 2.7.1 (CUDA 12.6, without the vendor's packages) and transformers 4.57.6.
 """
@@ -14,7 +15,7 @@ import statistics
 import sys
 from pathlib import Path
 
-from . import measured, simulated
+from . import measured, recorded, simulated
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 # Of the peaks of real cards; the project's own aim.
@@ -35,9 +36,11 @@ def main() -> int:
     arguments = parser.parse_args()
     errors, wrong_answers = measured.run(arguments.binary, arguments.python)
     print_median("measured", errors)
+    same = recorded.run(arguments.binary, arguments.python)
     failed = simulated.run(arguments.binary, arguments.python, arguments.rows, print_median)
     is_near = bool(errors) and statistics.median(abs(error) for error in errors) <= MEDIAN_LIMIT
-    return 0 if is_near and not wrong_answers and not failed else 1
+    is_same = same is None or same[0] == same[1]
+    return 0 if is_near and is_same and not wrong_answers and not failed else 1
 
 
 if __name__ == "__main__":

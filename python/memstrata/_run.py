@@ -295,9 +295,7 @@ class ProcessRecording:
         reserved = int(stats.get("bytes_reserved", stats[now_key]))
         peak_reserved = int(stats.get("peak_bytes_reserved", stats[peak_key]))
         log.line("device", index, "", name, int(stats.get("bytes_limit", 0)))
-        log.line(
-            "allocator", time.time_ns(), index, stats[now_key], reserved, stats[peak_key], peak_reserved, 0, 0
-        )
+        log.line("allocator", time.time_ns(), index, stats[now_key], reserved, stats[peak_key], peak_reserved, 0, 0)
 
 
 @contextlib.contextmanager

@@ -294,3 +294,21 @@ def test_an_end_switches_the_history_off(torch: Framework, tmp_path: Path) -> No
         tmp_path,
     )
     assert last_line(output) is False
+
+
+@pytest.mark.parametrize(("mode", "has_native"), [("full", True), ("python", False)])
+def test_only_full_mode_has_native_frames(tmp_path: Path, mode: str, has_native: bool) -> None:
+    output, _ = framework(TORCH[-1], card="h100-80g").run(
+        TRAIN
+        + f"""
+with memstrata.profile("run.pickle", mode={mode!r}, quiet=True) as p:
+    kept = train(p, 1)
+import pickle
+with open(p.files[0], "rb") as file:
+    traces = pickle.load(file)["device_traces"]
+frames = [frame for trace in traces for event in trace for frame in event.get("frames", [])]
+print(json.dumps([any("::" in frame["name"] for frame in frames), any(frame["name"] == "train" for frame in frames)]))
+""",
+        tmp_path,
+    )
+    assert last_line(output) == [has_native, True]

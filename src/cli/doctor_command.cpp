@@ -68,11 +68,11 @@ std::string WriteText() {
   std::string out =
       fmt::format("memstrata {} ({} build, {})\n\nFormats\n", MEMSTRATA_VERSION, MEMSTRATA_BUILD_TYPE, Compiler());
   for (const ReaderInfo* reader : AllReaders())
-    out += fmt::format("  {:<18}{} ({})\n", reader->id, reader->title, fmt::join(reader->suffixes, ", "));
+    out += fmt::format("  {:<23}{} ({})\n", reader->id, reader->title, fmt::join(reader->suffixes, ", "));
   out += "\nUnpacked on the way, at most four layers deep\n";
   for (const std::string_view container : kContainers) out += fmt::format("  {}\n", container);
   out += "\nLibraries\n";
-  for (const Library& library : Libraries()) out += fmt::format("  {:<18}{}\n", library.name, library.version);
+  for (const Library& library : Libraries()) out += fmt::format("  {:<23}{}\n", library.name, library.version);
   out += fmt::format("\nA capture may take up to {} of this machine's memory.\n",
                      FormatBytes(DefaultReadLimits().memory_bytes));
   return out;

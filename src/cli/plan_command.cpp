@@ -7,11 +7,15 @@
 
 #include "accept/spec_writer.h"
 #include "base/json_writer.h"
+#include "cli/common_flags.h"
 #include "cli/plan_dryrun.h"
 #include "cli/verbs.h"
 #include "plan/plan.h"
 #include "plan/report/plan_report.h"
 #include "plan/request_file.h"
+#include "query/plan_residuals.h"
+#include "readers/reader.h"
+#include "report/json/plan_residuals_json.h"
 
 namespace memstrata::cli {
 namespace {
@@ -113,6 +117,27 @@ int Answer(const std::vector<Plan>& plans) {
   return any_fits ? kExitOk : kExitAnswerNo;
 }
 
+// The plan of what a recording shows, beside it.
+Result<int> PlanFrom(PlanRequest request, const std::vector<Card>& cards, const std::string& path,
+                     const Arguments& arguments, Console& console) {
+  OpenOptions options;
+  options.context.limits = DefaultReadLimits();
+  options.context.progress = [&console](const ReadProgress& progress) { console.Progress(ProgressText(progress)); };
+  Result<Store> store = OpenSession(std::vector<std::string>{path}, options);
+  console.ClearProgress();
+  if (!store) return tl::unexpected(store.error());
+  PlanFromRecording answer;
+  answer.recording = path;
+  MEMSTRATA_ASSIGN_OR_RETURN(answer.peak, MeasurePeak(*store));
+  if (!cards.empty()) request.card = cards.front();
+  answer.filled = FillFromRecording(answer.peak, request);
+  MEMSTRATA_ASSIGN_OR_RETURN(answer.plan, plan::MakePlan(request));
+  MEMSTRATA_TRY(console.out().Write(arguments.Has("--json")
+                                        ? PlanFromRecordingJson(answer)
+                                        : plan::PlanText(answer.plan) + PlanFromRecordingText(answer)));
+  return answer.plan.fits == false ? kExitAnswerNo : kExitOk;
+}
+
 Result<std::string> Render(const Arguments& arguments, const PlanRequest& request, const std::vector<Plan>& plans) {
   const bool json = arguments.Has("--json");
   JsonWriter writer;
@@ -136,6 +161,8 @@ Result<std::string> Render(const Arguments& arguments, const PlanRequest& reques
 Result<int> PlanAndPrint(const Arguments& arguments, Console& console) {
   MEMSTRATA_ASSIGN_OR_RETURN(const PlanRequest request, RequestOf(arguments));
   MEMSTRATA_ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(arguments));
+  if (const std::optional<std::string> path = arguments.Get("--from"))
+    return PlanFrom(request, cards, *path, arguments, console);
   if (arguments.Has("--dryrun")) return CompareWithDryRun(request, cards, arguments, console);
   std::vector<Plan> plans;
   if (cards.empty()) {
@@ -171,6 +198,7 @@ constexpr FlagSpec kOwnFlags[] = {
     {"--parameters", "", "COUNT", "Only a number of parameters, as 7e9: weights alone, a floor"},
     {"--card", "", "CARD", "A card by name, a capacity as 80GiB, or all; may be repeated", {}, true},
     {"--sweep", "", "NAME=VALUES", "The plan over values of one input, as batch=1..64 or precision=fp32,bf16"},
+    {"--from", "", "FILE", "Take what a recording tells of the workload, and print each term beside what was measured"},
     {"--sheet", "", "", "Print the purchase sheet"},
     {"--output", "-o", "FILE", "Also write a page to FILE (HTML) with sliders and a stacked bar for each device"},
     {"--acceptance", "", "FILE", "Also write the limits of an acceptance run to FILE (TOML)"},

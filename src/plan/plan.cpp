@@ -86,8 +86,14 @@ Status CheckWorkload(const PlanRequest& request) {
   const ModelDescription& model = request.model;
   MEMSTRATA_TRY(CheckDegrees(request));
   MEMSTRATA_TRY(CheckUses(request));
-  const double elements = static_cast<double>(w.batch) * static_cast<double>(w.sequence) *
-                          static_cast<double>(std::max(model.hidden, model.vocabulary));
+  double elements = static_cast<double>(w.batch) * static_cast<double>(w.sequence) *
+                    static_cast<double>(std::max(model.hidden, model.vocabulary));
+  if (model.vision) {
+    const int64_t tokens = std::max(w.image_tokens, model.vision->image_tokens);
+    elements += static_cast<double>(w.batch) * static_cast<double>(w.images) * static_cast<double>(tokens) *
+                static_cast<double>(model.vision->hidden);
+  }
+  if (model.diffusion) elements += static_cast<double>(w.batch) * static_cast<double>(model.diffusion->largest);
   if (elements > static_cast<double>(kMostSimulatedElements)) {
     return Fail(ErrorCode::kInvalidArgument,
                 "Batch x sequence is beyond anything that a device could hold; check both.");

@@ -160,6 +160,22 @@ void AddUnpacked(const PlanRequest& request, DevicePlan& device) {
              kUnpackedSpread));
 }
 
+// Denoisers work on samples of the configured size.
+void AddDiffusion(const PlanRequest& request, DevicePlan& device) {
+  if (!request.model.diffusion) return;
+  const DiffusionSpec& spec = *request.model.diffusion;
+  const Workload& w = request.workload;
+  int64_t each = spec.largest;
+  if (w.task == Task::kTrain) each = RecomputesAll(w) ? spec.inputs + spec.largest : spec.saved;
+  const auto width = static_cast<int64_t>(ComputeBytes(w.precision));
+  device.lines.push_back(Spread(
+      Computed("activations", static_cast<double>(w.batch) * static_cast<double>(each * width),
+               fmt::format("{} samples x {} elements of {} blocks x {} B", w.batch, each, spec.block_count, width),
+               "docs/explanation/planning.md", false, "batch, recompute"),
+      kExpertSpread));
+  device.states.activations_end_of_forward = device.lines.back().bytes;
+}
+
 // Images pass their tower on the first stage.
 void AddVision(const PlanRequest& request, int64_t stage, DevicePlan& device) {
   if (!request.model.vision || stage > 0) return;
@@ -237,6 +253,7 @@ void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& devic
 std::string_view SpreadOf(const PlanRequest& request) {
   if (request.workload.task != Task::kTrain) return "inference_peak";
   const DecoderSpec* spec = request.model.decoder();
+  if (request.model.diffusion) return "expert_peak";
   if (spec == nullptr) return "encoder_decoder_peak";
   const bool is_compared = spec->experts.count == 0 && spec->mixers.empty() && !request.model.vision;
   return is_compared ? "dense_peak" : "expert_peak";
@@ -345,7 +362,11 @@ DevicePlan ShardedTrainingDevice(const PlanRequest& request, int64_t stage) {
   device.rank =
       stage * request.workload.parallel.tensor * request.workload.parallel.context * request.workload.parallel.data;
   AddStates(request, stage, device);
-  AddActivations(request, stage, device);
+  if (request.model.diffusion) {
+    AddDiffusion(request, device);
+  } else {
+    AddActivations(request, stage, device);
+  }
   AddVision(request, stage, device);
   AddUnpacked(request, device);
   AddLoadCopy(request, device);
@@ -370,6 +391,7 @@ DevicePlan InferenceDevice(const PlanRequest& request) {
         fmt::format("{} sequences x {} tokens x {} B", w.batch, tokens, CacheBytesPerToken(request.model, layout)),
         "keys and values of each layer", false, "batch, sequence, new-tokens, kv-bits"));
   }
+  AddDiffusion(request, device);
   if (request.model.hidden > 0) {
     const double inner = request.model.decoder() != nullptr ? static_cast<double>(request.model.decoder()->intermediate)
                                                             : 4.0 * static_cast<double>(request.model.hidden);

@@ -73,8 +73,8 @@ def test_kinds_of_memory_are_found(program: Program, path: Path) -> None:
     assert right >= at_least * total
 
 
-@pytest.mark.parametrize("name", ["training", "leak_until_out_of_memory"])
-def test_the_generator_makes_what_is_carried(program: Program, name: str) -> None:
+def test_the_generator_makes_what_is_carried(program: Program) -> None:
+    name = "training"  # one for all: it takes seconds
     made = environment("2.7.1")
     if made.problem:
         pytest.skip(made.problem)

@@ -108,9 +108,12 @@ class Categorizer {
   void CountWorkspaces() {
     for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
       if (!HasWorkspaceSize(table_.size_bytes[row])) continue;
-      keeps_workspace_ = keeps_workspace_ || table_.free_requested_seq[row] == kNone;
+      kept_workspace_count_ += table_.free_requested_seq[row] == kNone ? 1 : 0;
       short_workspace_count_ += IsShort(row) ? 1 : 0;
     }
+    // More blocks of that size than a program has handles and streams are weights or activations.
+    constexpr uint32_t kMostKept = 16;
+    keeps_workspace_ = kept_workspace_count_ > 0 && kept_workspace_count_ <= kMostKept;
   }
 
   // A request failed in its life, and it went down with what the failure took down.
@@ -133,7 +136,8 @@ class Categorizer {
     }
     constexpr uint32_t kFewestShort = 8;
     return HasWorkspaceSize(table_.size_bytes[row]) &&
-           (stays || (!keeps_workspace_ && IsShort(row) && short_workspace_count_ >= kFewestShort));
+           ((stays && keeps_workspace_) ||
+            (kept_workspace_count_ == 0 && IsShort(row) && short_workspace_count_ >= kFewestShort));
   }
 
   // A cache of a generation lives from one call of the model to the next.
@@ -303,6 +307,7 @@ class Categorizer {
   std::vector<bool> is_autocast_exit_;  // by stack
   std::vector<uint32_t> failure_seqs_;  // ascending
   bool keeps_workspace_ = false;
+  uint32_t kept_workspace_count_ = 0;
   uint32_t short_workspace_count_ = 0;
   bool is_training_ = false;
   bool has_loaded_module_ = false;  // stacks say of some block that it was loaded

@@ -79,6 +79,17 @@ TEST(Categorize, WhatAFailureTakesDownKeepsItsPurpose) {
   for (const Category category : analysis.categories) EXPECT_EQ(category, Category::kActivation);
 }
 
+// 32 MiB is also the size of a weight.
+TEST(Categorize, ManyBlocksOfTheSizeOfAWorkspaceAreNone) {
+  for (const int count : {2, 40}) {
+    TestProgram program(false);
+    for (int i = 0; i < count; ++i) program.Alloc(33'554'432, {});
+    const Store store = program.Finish();
+    const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
+    EXPECT_EQ(analysis.CategoryOf(0) == Category::kWorkspace, count == 2);
+  }
+}
+
 TEST(Bands, AddUpToThePeak) {
   const Store store = MakeTraining(3);
   const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);

@@ -80,7 +80,7 @@ class PathNodes {
     FindChildren(store, heap);
     FindModels();
     starts_over_.resize(stacks_.size(), false);
-    for (const LoopJump& jump : calls_.jumps) {
+    for (const LoopJump& jump : timeline.loop_jumps) {
       const bool is_first = jump.to_node == first_child_[jump.loop_node];
       if (is_first && !IsNewForward(jump)) starts_over_[jump.loop_node] = true;
     }
@@ -173,7 +173,7 @@ class PathNodes {
     calls_modules_.resize(stacks_.size(), false);
     std::vector<bool> is_seen(stacks_.size(), false);
     for (uint32_t row = heap.events.begin; row < heap.events.end; ++row) {
-      for (uint32_t node = calls_.node_of_stack[store.events.stack[row].value]; node != 0 && !is_seen[node];) {
+      for (uint32_t node = calls_.NodeOf(store.events.stack[row]); node != 0 && !is_seen[node];) {
         is_seen[node] = true;
         AddChild(stacks_.parent[node].value, node);
         node = stacks_.parent[node].value;
@@ -213,7 +213,7 @@ class PathNodes {
     JumpCounter counter(stacks_);
     std::vector<uint32_t> found;
     auto begin = forward_begins.begin();
-    for (const LoopJump& jump : calls_.jumps) {
+    for (const LoopJump& jump : timeline.loop_jumps) {
       bool starts_forward = false;
       for (; begin != forward_begins.end() && *begin <= jump.seq; ++begin) {
         counter.StartOver(0);
@@ -318,22 +318,21 @@ class CallCounter {
   }
 
   ModuleCalls Run() {
-    auto jump = python_.jumps.begin();
+    auto jump = timeline_.loop_jumps.begin();
     auto begin = forward_begins_.begin();
     for (uint32_t seq = 0; seq < heap_.events.size(); ++seq) {
-      while (jump != python_.jumps.end() && jump->seq < seq) ++jump;
+      while (jump != timeline_.loop_jumps.end() && jump->seq < seq) ++jump;
       if (begin != forward_begins_.end() && *begin == seq) {
         counter_.StartOver(0);
         ++begin;
-      } else if (jump != python_.jumps.end() && jump->seq == seq) {
+      } else if (jump != timeline_.loop_jumps.end() && jump->seq == seq) {
         Follow(*jump);
       }
       const uint32_t row = heap_.events.begin + seq;
       const uint32_t allocation = store_.events.allocation[row];
       const bool is_alloc = store_.events.kind[row] == EventKind::kAlloc && allocation != kNone;
       if (!is_alloc || !RunsModules(timeline_.phase_of_event[seq])) continue;
-      calls_.scope_of_row[allocation - heap_.allocations.begin] =
-          ScopeOf(python_.node_of_stack[store_.events.stack[row].value]);
+      calls_.scope_of_row[allocation - heap_.allocations.begin] = ScopeOf(python_.NodeOf(store_.events.stack[row]));
     }
     return std::move(calls_);
   }

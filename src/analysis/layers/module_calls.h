@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/layers/python_calls.h"
 #include "analysis/phases/phase.h"
+#include "analysis/phases/python_calls.h"
 #include "model/store/store.h"
 
 namespace memstrata {

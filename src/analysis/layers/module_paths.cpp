@@ -35,7 +35,7 @@ class PathWriter {
     for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
       const uint32_t scope = calls_.scope_of_row[row - heap_.allocations.begin];
       const uint32_t layer = layers_[row - heap_.allocations.begin];
-      const uint32_t file = scope == 0 ? 0 : called_file_[python_.node_of_stack[store_.allocations.stack[row].value]];
+      const uint32_t file = scope == 0 ? 0 : called_file_[python_.NodeOf(store_.allocations.stack[row])];
       uint32_t id = 0;
       if (scope != 0 || layer != 0) {
         const auto [entry, is_new] = known.try_emplace(PathKey{scope, layer, file}, 0);
@@ -72,7 +72,7 @@ class PathWriter {
   // The part of `stack` down to a node of Python calls; the empty stack where it is not below it.
   StackId StackDownTo(uint32_t node, StackId stack) const {
     const StackTable& stacks = store_.stacks.stacks();
-    while (stack.value != 0 && python_.node_of_stack[stack.value] != node) stack = stacks.parent[stack.value];
+    while (stack.value != 0 && python_.NodeOf(stack) != node) stack = stacks.parent[stack.value];
     return stack;
   }
 
@@ -161,7 +161,7 @@ class PathWriter {
 
 ModulePaths FindModulePaths(const Store& store, const Heap& heap, const Timeline& timeline,
                             std::span<const Category> categories) {
-  const PythonCalls python = FindPythonCalls(store, heap, timeline.loop_jumps);
+  const PythonCalls python = FindPythonCalls(store);
   const ModuleCalls calls = FindModuleCalls(store, heap, timeline, python);
   const std::vector<uint32_t> layers = FindLayers(store, heap, timeline, categories, calls);
   return PathWriter(store, heap, python, calls, layers).Run();

@@ -94,6 +94,21 @@ void KeepCutOffForwards(const Store& store, const Heap& heap, const std::vector<
   }
 }
 
+// A forward of a training keeps much of what it makes until the recording ends; an evaluation, or a generation with its
+// cache, next to nothing.
+bool KeepsActivations(const Store& store, const Heap& heap, const std::vector<Phase>& phases) {
+  constexpr uint64_t kSmallBytes = 1024;
+  uint32_t made = 0;
+  uint32_t kept = 0;
+  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
+    const uint32_t seq = store.allocations.alloc_seq[row];
+    if (seq == kNone || !IsForward(phases[seq]) || store.allocations.size_bytes[row] < kSmallBytes) continue;
+    ++made;
+    kept += store.allocations.free_requested_seq[row] == kNone ? 1 : 0;
+  }
+  return made > 0 && kept * 4 >= made;
+}
+
 // Live bytes at the end of each step.
 std::vector<uint64_t> LiveAtStepEnds(const Store& store, const Heap& heap, const Timeline& timeline) {
   std::vector<uint64_t> live;
@@ -121,7 +136,7 @@ void MarkEvaluation(const Store& store, const Heap& heap, StackLabels& labels) {
   const bool has_oom = std::find(store.events.kind.span().begin() + heap.events.begin,
                                  store.events.kind.span().begin() + heap.events.end,
                                  EventKind::kOutOfMemory) != store.events.kind.span().begin() + heap.events.end;
-  if (is_cut_off && has_oom) return;  // it never came to a backward
+  if (is_cut_off && (has_oom || KeepsActivations(store, heap, labels.phase))) return;  // it never came to a backward
   std::vector<bool> is_evaluation(runs.size(), false);
   for (size_t i = 0; i < runs.size(); ++i) is_evaluation[i] = IsForward(runs[i].phase) && !LeadsToBackward(runs, i);
   if (has_oom) KeepCutOffForwards(store, heap, runs, is_evaluation);

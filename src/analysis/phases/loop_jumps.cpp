@@ -80,24 +80,18 @@ bool IsCalledFrom(const StackTable& stacks, uint32_t node, uint32_t ancestor) {
   return node == ancestor;
 }
 
-std::vector<LoopJump> FindLoopJumps(const Store& store, const Heap& heap) {
-  return FindLoopJumps(store, heap, store.stacks.stacks(), {});
-}
-
-std::vector<LoopJump> FindLoopJumps(const Store& store, const Heap& heap, const StackTable& stacks,
-                                    std::span<const uint32_t> node_of_stack) {
+std::vector<LoopJump> FindLoopJumps(const Store& store, const Heap& heap, const PythonCalls& calls) {
   const bool frees_have_own_stacks = FreesHaveOwnStacks(store, heap);
-  CallTracker calls(stacks, store.stacks.frames());
+  CallTracker tracker(calls.stacks(), store.stacks.frames());
   std::vector<LoopJump> jumps;
   uint32_t previous = 0;
   for (uint32_t seq = 0; seq < heap.events.size(); ++seq) {
     const uint32_t row = heap.events.begin + seq;
     if (!frees_have_own_stacks && IsFree(store.events.kind[row])) continue;
-    const uint32_t stack = store.events.stack[row].value;
-    const uint32_t node = node_of_stack.empty() ? stack : node_of_stack[stack];
+    const uint32_t node = calls.NodeOf(store.events.stack[row]);
     if (node == 0 || node == previous) continue;
     previous = node;
-    const LoopJump jump = calls.Enter(seq, node);
+    const LoopJump jump = tracker.Enter(seq, node);
     if (jump.loop_node != 0) jumps.push_back(jump);
   }
   return jumps;

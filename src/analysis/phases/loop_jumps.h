@@ -2,16 +2,16 @@
 // Where a program's loops start over, seen from call stacks alone: a call returns to something that it had called
 // before what it called last, an earlier line of the same function or a function that it called earlier.
 
-#include <span>
 #include <vector>
 
+#include "analysis/phases/python_calls.h"
 #include "model/store/store.h"
 
 namespace memstrata {
 
 struct LoopJump {
   uint32_t seq = 0;        // the first event after the jump
-  uint32_t loop_node = 0;  // the stack node under which the calls start over
+  uint32_t loop_node = 0;  // of PythonCalls: under which the calls start over
   uint32_t from_node = 0;  // what it had called last
   uint32_t to_node = 0;    // what it calls again
 };
@@ -20,10 +20,7 @@ struct LoopJump {
 bool FreesHaveOwnStacks(const Store& store, const Heap& heap);
 
 /// Jumps in order of events, at most one an event: the outermost. cost: O(events · depth of the part that changes)
-std::vector<LoopJump> FindLoopJumps(const Store& store, const Heap& heap);
-/// The same in another tree: `node_of_stack` says where each stack of the store stands in `stacks`, 0 = nowhere.
-std::vector<LoopJump> FindLoopJumps(const Store& store, const Heap& heap, const StackTable& stacks,
-                                    std::span<const uint32_t> node_of_stack);
+std::vector<LoopJump> FindLoopJumps(const Store& store, const Heap& heap, const PythonCalls& calls);
 
 /// Whether `node` is `ancestor` or was called from it.
 bool IsCalledFrom(const StackTable& stacks, uint32_t node, uint32_t ancestor);

@@ -55,8 +55,8 @@ uint32_t CommonCaller(const StackTable& stacks, uint32_t a, uint32_t b) {
 // Cycles by jumps of the training loop: it starts over after a backward, in a function that called the forward as well
 // as the backward and the update.
 std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
-                                 std::span<const LoopJump> jumps) {
-  const StackTable& stacks = store.stacks.stacks();
+                                 const PythonCalls& calls, std::span<const LoopJump> jumps) {
+  const StackTable& stacks = calls.stacks();
   const std::vector<Phase> next_strong = NextStrongPhases(phases);
   std::vector<Cycle> cycles = {{FirstWork(phases), false}};
   auto jump = jumps.begin();
@@ -80,7 +80,7 @@ std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std
       had_backward = had_update = false;
       caller = kNone;
     }
-    const uint32_t stack = store.events.stack[heap.events.begin + seq].value;
+    const uint32_t stack = calls.node_of_stack.empty() ? 0 : calls.NodeOf(store.events.stack[heap.events.begin + seq]);
     const bool is_main =
         phase == Phase::kForward || phase == Phase::kLoss || phase == Phase::kOptimizer || phase == Phase::kClip;
     if (is_main && stack != 0) caller = caller == kNone ? stack : CommonCaller(stacks, caller, stack);
@@ -139,15 +139,52 @@ std::vector<uint32_t> JoinCycles(const std::vector<Cycle>& cycles) {
   return begins;
 }
 
+/// Which loops are a program's own: those inside of a model go over its layers.
+class ProgramLoops {
+ public:
+  ProgramLoops(const Store& store, const PythonCalls& calls)
+      : stacks_(calls.stacks()),
+        frames_(store.stacks.frames()),
+        call_count_(stacks_.size(), 0),
+        first_line_(stacks_.size(), UINT32_MAX) {
+    std::vector<bool> calls_module(frames_.size(), false);
+    for (uint32_t frame = 0; frame < frames_.size(); ++frame) {
+      calls_module[frame] = store.String(frames_.function[frame]).ends_with("_call_impl") &&
+                            store.String(frames_.file[frame]).ends_with("torch/nn/modules/module.py");
+    }
+    for (uint32_t node = 1; node < stacks_.size(); ++node) {  // parents come first
+      const uint32_t parent = stacks_.parent[node].value;
+      const uint32_t frame = stacks_.frame[node].value;
+      const bool is_first = calls_module[frame] && (parent == 0 || !calls_module[stacks_.frame[parent].value]);
+      call_count_[node] = call_count_[parent] + (is_first ? 1 : 0);
+      first_line_[parent] = std::min(first_line_[parent], frames_.line[frame]);
+    }
+  }
+
+  /// A model that starts over from its first line is called again.
+  bool IsOfProgram(const LoopJump& jump) const {
+    const uint32_t calls = call_count_[jump.loop_node];
+    const bool is_first = frames_.line[stacks_.frame[jump.to_node].value] == first_line_[jump.loop_node];
+    return calls == 0 || (calls == 1 && is_first);
+  }
+
+ private:
+  const StackTable& stacks_;
+  const FrameTable& frames_;
+  std::vector<uint32_t> call_count_;  // by node: calls of modules at or above it
+  std::vector<uint32_t> first_line_;  // by node: the lowest line of what it calls
+};
+
 // Inference: the outermost loop that starts over while the model is called.
 std::vector<uint32_t> StepsOfInference(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
-                                       std::span<const LoopJump> all_jumps) {
-  const StackTable& stacks = store.stacks.stacks();
+                                       const PythonCalls& calls, std::span<const LoopJump> all_jumps) {
+  const StackTable& stacks = calls.stacks();
   std::vector<uint32_t> begins;
   const uint32_t first = FirstWork(phases);
   if (first == phases.size()) return begins;
   std::vector<LoopJump> jumps(all_jumps.begin(), all_jumps.end());
-  std::erase_if(jumps, [&](const LoopJump& jump) { return jump.seq <= first; });
+  const ProgramLoops loops(store, calls);
+  std::erase_if(jumps, [&](const LoopJump& jump) { return jump.seq <= first || !loops.IsOfProgram(jump); });
   std::vector<uint32_t> count(stacks.size(), 0);
   for (const LoopJump& jump : jumps) ++count[jump.loop_node];
   uint32_t loop = kNone;
@@ -159,7 +196,8 @@ std::vector<uint32_t> StepsOfInference(const Store& store, const Heap& heap, con
   if (loop == kNone) return begins;
   // A forward before the loop (the prefill) is a step of its own.
   uint32_t enters = first;
-  while (enters < phases.size() && !IsCalledFrom(stacks, store.events.stack[heap.events.begin + enters].value, loop))
+  while (enters < phases.size() &&
+         !IsCalledFrom(stacks, calls.NodeOf(store.events.stack[heap.events.begin + enters]), loop))
     ++enters;
   const auto is_forward = [](Phase phase) { return phase == Phase::kForward || phase == Phase::kEval; };
   const bool forward_before = std::any_of(phases.begin() + first, phases.begin() + enters, is_forward);
@@ -173,12 +211,12 @@ std::vector<uint32_t> StepsOfInference(const Store& store, const Heap& heap, con
 }  // namespace
 
 std::vector<uint32_t> FindStepBegins(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
-                                     std::span<const LoopJump> jumps) {
+                                     const PythonCalls& calls, std::span<const LoopJump> jumps) {
   if (FirstWork(phases) == phases.size()) return {};
   const bool is_inference = std::find(phases.begin(), phases.end(), Phase::kEval) != phases.end() &&
                             std::find(phases.begin(), phases.end(), Phase::kBackward) == phases.end();
-  if (is_inference) return StepsOfInference(store, heap, phases, jumps);
-  const std::vector<Cycle> by_jumps = CyclesByJumps(store, heap, phases, jumps);
+  if (is_inference) return StepsOfInference(store, heap, phases, calls, jumps);
+  const std::vector<Cycle> by_jumps = CyclesByJumps(store, heap, phases, calls, jumps);
   return JoinCycles(by_jumps.size() > 1 ? by_jumps : CyclesByOrder(phases));
 }
 

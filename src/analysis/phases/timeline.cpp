@@ -62,9 +62,11 @@ Timeline FindTimeline(const Store& store, const Heap& heap) {
   if (store.HasXPlaneDetails(heap)) return WithoutPhases(heap);
   Timeline timeline;
   timeline.step_of_event.assign(heap.events.size(), kNone);
+  PythonCalls calls;
   std::vector<LoopJump>& jumps = timeline.loop_jumps;
   if (HasEventStacks(store, heap)) {
-    jumps = FindLoopJumps(store, heap);
+    calls = FindPythonCalls(store);
+    jumps = FindLoopJumps(store, heap, calls);
     StackLabels labels = LabelByStack(store, heap, FindStackEvidence(store), jumps);
     MarkEvaluation(store, heap, labels);
     timeline.basis = PhaseBasis::kStack;
@@ -77,12 +79,14 @@ Timeline FindTimeline(const Store& store, const Heap& heap) {
     timeline.is_plain.assign(heap.events.size(), false);
   }
   std::vector<uint32_t> begins = StepsByAnnotations(store, heap);
-  if (begins.empty()) begins = FindStepBegins(store, heap, timeline.phase_of_event, jumps);
+  if (begins.empty()) begins = FindStepBegins(store, heap, timeline.phase_of_event, calls, jumps);
   if (begins.size() < 2 && !HasBackward(timeline.phase_of_event)) {
     std::vector<uint32_t> periodic = FindPeriodicSteps(store, heap);
     // Layers of a model that is loaded repeat themselves too.
     std::erase_if(periodic, [&](uint32_t seq) { return timeline.phase_of_event[seq] == Phase::kLoad; });
-    if (periodic.size() > 1) {
+    // So do those of a model in one call, which stacks show to be one.
+    const bool is_one_call = timeline.basis == PhaseBasis::kStack && HasModelCall(timeline.phase_of_event);
+    if (periodic.size() > 1 && !is_one_call) {
       begins = std::move(periodic);
       if (!HasModelCall(timeline.phase_of_event)) timeline.basis = PhaseBasis::kPeriod;
     } else if (timeline.basis == PhaseBasis::kOrder && !begins.empty()) {

@@ -80,5 +80,25 @@ TEST(Timeline, ARecordingWithoutAPatternHasNoSteps) {
   EXPECT_FALSE(timeline.Has(Phase::kForward));
 }
 
+// One forward whose layers repeat is one step, and what it keeps to the end of the recording waits for a backward.
+TEST(Timeline, AForwardThatTheRecordingCutsOffIsOneStepOfTraining) {
+  TestProgram program;
+  for (int layer = 0; layer < 12; ++layer) {
+    for (const std::string_view line : {"forward@block.py:10", "forward@block.py:11"}) {
+      program.Alloc(1 << 20, {"<module>@train.py:9", "_call_impl@torch/nn/modules/module.py:1700",
+                              "forward@model.py:71", "_call_impl@torch/nn/modules/module.py:1700", line});
+      program.Free(program.Alloc(1 << 21, {"<module>@train.py:9", "_call_impl@torch/nn/modules/module.py:1700",
+                                           "forward@model.py:71", "_call_impl@torch/nn/modules/module.py:1700", line}),
+                   {"<module>@train.py:9", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:71",
+                    "_call_impl@torch/nn/modules/module.py:1700", line});
+    }
+  }
+  const Store store = program.Finish();
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  EXPECT_EQ(timeline.steps.size(), 1U);
+  EXPECT_TRUE(timeline.Has(Phase::kForward));
+  EXPECT_FALSE(timeline.Has(Phase::kEval));
+}
+
 }  // namespace
 }  // namespace memstrata

@@ -35,6 +35,9 @@ class ConfigJson {
   Result<int64_t> RequiredIntegerOf(std::initializer_list<std::string_view> keys) const;
   Result<int64_t> IntegerOf(std::initializer_list<std::string_view> keys, int64_t otherwise) const;
 
+  /// The largest width, side or count of layers that makes sense; products of a few of them stay in 64 bits.
+  static constexpr int64_t kLargestSize = int64_t{1} << 20;
+
   /// Keys of this object that nothing asked for.
   std::vector<std::string> UnusedKeys() const;
 

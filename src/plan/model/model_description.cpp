@@ -105,6 +105,14 @@ Status UseConfig(const ConfigJson& config, ModelDescription& model) {
     return {};
   }
   if (IsEncoder(type)) return UseEncoder(config, model);
+  const std::string class_name = config.Text("_class_name").value_or("");
+  if (IsDiffusion(class_name)) {
+    ParameterBuilder build;
+    MEMSTRATA_ASSIGN_OR_RETURN(model.diffusion, ReadDiffusion(config, class_name, build));
+    model.model_type = class_name;
+    model.parameters = build.Take();
+    return {};
+  }
   if (!IsDecoder(type) && (config.Has("vision_config") || config.Has("text_config")))
     return UseVisionLanguage(config, model);
   if (!IsDecoder(type) && !HasDecoderKeys(config)) {

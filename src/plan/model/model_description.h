@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "plan/model/decoder_spec.h"
+#include "plan/model/diffusion_spec.h"
 #include "plan/model/encoder_spec.h"
 #include "plan/model/parameter_spec.h"
 #include "plan/model/t5_spec.h"
@@ -41,7 +42,8 @@ struct ModelDescription {
   int64_t encoder_layers = 0;  // the first of them, in encoder-decoder models
   int64_t hidden = 0;
   int64_t vocabulary = 0;
-  int64_t max_positions = 0;          // 0: unknown
+  int64_t max_positions = 0;  // 0: unknown
+  std::optional<DiffusionSpec> diffusion;
   std::optional<VisionTower> vision;  // before the language model
   std::variant<std::monostate, DecoderSpec, EncoderSpec, T5Spec> step;
   std::vector<std::string> unknown_keys;

@@ -63,6 +63,11 @@ INSTANTIATE_TEST_SUITE_P(
                                   "vocab_size": 9})",
             "2^50"},
         BadConfig{R"({"model_type": "nothing"})", "not known"},
+        BadConfig{R"({"_class_name": "UNet2DConditionModel"})", "as many of both"},
+        BadConfig{
+            R"({"_class_name": "UNet2DConditionModel", "block_out_channels": [8, 8], "down_block_types": ["DownBlock2D", "X"]})",
+            "\"X\""},
+        BadConfig{R"({"_class_name": "FluxTransformer2DModel"})", "num_attention_heads"},
         BadConfig{R"({"model_type": "mamba", "hidden_size": 8, "num_hidden_layers": 1})", "vocab_size"},
         BadConfig{R"({"model_type": "mamba2", "hidden_size": 8, "num_hidden_layers": 1, "vocab_size": 9, "num_heads": 4,
                       "n_groups": 3})",

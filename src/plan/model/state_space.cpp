@@ -12,6 +12,10 @@ Status ReadMamba2(const ConfigJson& config, int64_t hidden, StateSpaceSpec& spec
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t head_dim,
                              config.IntegerOf({"mamba_d_head", "mamba_head_dim", "head_dim"}, 64));
   MEMSTRATA_ASSIGN_OR_RETURN(spec.groups, config.IntegerOf({"mamba_n_groups", "n_groups"}, 1));
+  for (const int64_t size : {spec.heads, head_dim, spec.groups, spec.state, spec.convolution}) {
+    if (size > ConfigJson::kLargestSize)
+      return Fail(ErrorCode::kInvalidArgument, fmt::format("A state-space layer with a size of {}.", size));
+  }
   spec.inner = spec.heads * head_dim;
   if (spec.groups == 0 || spec.heads % spec.groups != 0) {
     return Fail(ErrorCode::kInvalidArgument,
@@ -39,9 +43,15 @@ Result<StateSpaceSpec> ReadStateSpace(const ConfigJson& config, const std::strin
     return spec;
   }
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t expansion, config.IntegerOf({"mamba_expand", "expand"}, 2));
-  MEMSTRATA_ASSIGN_OR_RETURN(spec.inner, config.Integer("intermediate_size", expansion * hidden));
-  if (model_type == "jamba") spec.inner = expansion * hidden;
+  for (const int64_t size : {spec.state, spec.convolution, expansion, hidden}) {
+    if (size > ConfigJson::kLargestSize)
+      return Fail(ErrorCode::kInvalidArgument, fmt::format("A state-space layer with a size of {}.", size));
+  }
   const int64_t usual_rank = (hidden + kTokensOfStepRank - 1) / kTokensOfStepRank;
+  spec.inner = expansion * hidden;  // Jamba's intermediate_size is its MLP's
+  if (model_type != "jamba") {
+    MEMSTRATA_ASSIGN_OR_RETURN(spec.inner, config.Integer("intermediate_size", spec.inner));
+  }
   const char* rank_key = model_type == "jamba" ? "mamba_dt_rank" : "time_step_rank";
   spec.step_rank = usual_rank;
   if (config.Number(rank_key)) {  // otherwise it is absent or "auto"

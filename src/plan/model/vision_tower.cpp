@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace memstrata::plan {
 namespace {
 
@@ -37,7 +39,7 @@ Status ReadFixed(const ConfigJson& vision, bool has_class_token, VisionTower& to
   MEMSTRATA_ASSIGN_OR_RETURN(tower.heads, vision.RequiredInteger("num_attention_heads"));
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t image, vision.Integer("image_size", 224));
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t patch, vision.Integer("patch_size", has_class_token ? 32 : 16));
-  if (patch == 0 || patch > image || tower.layer_count > kMostLayers) {
+  if (patch == 0 || patch > image || image > ConfigJson::kLargestSize || tower.layer_count > kMostLayers) {
     return Fail(ErrorCode::kInvalidArgument,
                 fmt::format("A vision tower of {} layers cannot cut images of {} in patches of {}.", tower.layer_count,
                             image, patch));
@@ -79,7 +81,13 @@ Status ReadQwen(const ConfigJson& vision, bool is_first, VisionTower& tower, Par
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t frames, vision.Integer("temporal_patch_size", 2));
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t merge, vision.Integer("spatial_merge_size", 2));
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t ratio, vision.Integer("mlp_ratio", 4));
-  MEMSTRATA_ASSIGN_OR_RETURN(tower.intermediate, vision.Integer("intermediate_size", ratio * tower.hidden));
+  const int64_t usual_width =
+      std::min(ratio, ConfigJson::kLargestSize) * std::min(tower.hidden, ConfigJson::kLargestSize);
+  MEMSTRATA_ASSIGN_OR_RETURN(tower.intermediate, vision.Integer("intermediate_size", usual_width));
+  for (const int64_t size : {tower.hidden, tower.intermediate, patch, frames, merge}) {
+    if (size > ConfigJson::kLargestSize || merge > patch)
+      return Fail(ErrorCode::kInvalidArgument, fmt::format("A vision tower with a size of {}.", size));
+  }
   if (tower.layer_count > kMostLayers)
     return Fail(ErrorCode::kInvalidArgument, fmt::format("A vision tower of {} layers.", tower.layer_count));
   tower.is_gated = !is_first;

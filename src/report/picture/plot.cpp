@@ -102,10 +102,28 @@ std::vector<Point> Plot::StepsOf(const IndexedCurve& curve) const {
 
 void Plot::DrawIdle(Canvas& canvas, const Theme& theme) const {
   if (!HasReserved()) return;
-  std::vector<Point> points = StepsOf(heap_->heap_index.Reserved());
-  points.push_back({area_.right(), area_.bottom()});
-  points.push_back({area_.left, area_.bottom()});
-  canvas.Polygon(points, theme.idle);
+  constexpr double kGap = 7;
+  const auto width = static_cast<size_t>(area_.width);
+  std::vector<double> top(width + 1, area_.bottom());  // of the reserved line, by pixel
+  for (uint32_t column = 0; column < grid_.column_count(); ++column) {
+    const double y = Y(static_cast<double>(Highest(heap_->heap_index.Reserved(), column)));
+    const auto begin = static_cast<size_t>(std::max(0.0, std::floor(ColumnX(column) - area_.left)));
+    const auto end = static_cast<size_t>(std::max(0.0, std::ceil(ColumnX(column + 1) - area_.left)));
+    for (size_t x = begin; x < std::min(end, top.size()); ++x) top[x] = std::min(top[x], y);
+  }
+  const Stroke stroke = {theme.idle, 0.8};
+  for (double start = -area_.height; start < area_.width; start += kGap) {  // rising to the right from the bottom
+    const auto y_at = [&](size_t x) { return area_.bottom() - (static_cast<double>(x) - start); };
+    const auto last = static_cast<size_t>(std::clamp(start + area_.height, 0.0, area_.width));
+    for (auto x = static_cast<size_t>(std::max(0.0, std::ceil(start))); x < last;) {
+      size_t end = x;
+      while (end < last && y_at(end) >= top[end]) ++end;
+      if (end > x + 1)
+        canvas.Line({area_.left + static_cast<double>(x), y_at(x)}, {area_.left + static_cast<double>(end), y_at(end)},
+                    stroke);
+      x = end + 1;
+    }
+  }
 }
 
 std::vector<std::vector<double>> Plot::UpperEdges() const {
@@ -150,7 +168,7 @@ void Plot::DrawBandNames(Canvas& canvas, const Theme& theme) const {
     DrawBandName(canvas, theme, group, group == 0 ? bottom : edges[group - 1], edges[group]);
 }
 
-// Where the band is thick enough for its name over the whole width of the text, as thick as it gets there.
+// Where the band is thick enough for its name over the whole width of the text, with its most bytes.
 void Plot::DrawBandName(Canvas& canvas, const Theme& theme, uint32_t group, const std::vector<double>& lower,
                         const std::vector<double>& upper) const {
   const std::string name(CategoryWords(CategoryFromLabel(grouping_->groups[group].key)));
@@ -172,9 +190,9 @@ void Plot::DrawBandName(Canvas& canvas, const Theme& theme, uint32_t group, cons
     best = first;
   }
   if (best == kNone) return;
-  const uint32_t middle = best + columns / 2;
   const double y = *std::max_element(upper.begin() + best, upper.begin() + best + columns) + best_thickness / 2 + 4.5;
-  const std::string bytes = FormatBytes(tile_.band_bytes[static_cast<size_t>(group) * grid_.column_count() + middle]);
+  const auto band = tile_.band_bytes.begin() + static_cast<ptrdiff_t>(group) * grid_.column_count();
+  const std::string bytes = FormatBytes(*std::max_element(band, band + grid_.column_count()));
   const double width =
       TextWidth(name + "  ", kNameSize, FontWeight::kBold) + TextWidth(bytes, kNameSize, FontWeight::kRegular);
   const double left = (ColumnX(best) + ColumnX(best + columns) - width) / 2;
@@ -201,6 +219,8 @@ void Plot::NameReserved(Canvas& canvas, const Theme& theme) const {
   const double left = is_high_at_end ? right_end : std::min(ColumnX(rise) + 10, right_end);
   if (CeilingBetween(left, left + width) < y + 22) return;
   canvas.Text({left, y + 16}, text, {12, theme.ink2, FontWeight::kBold, TextAnchor::kStart});
+  if (CeilingBetween(left, left + width) > y + 38)
+    canvas.Text({left, y + 31}, "hatched: idle", {12, theme.ink2, FontWeight::kRegular, TextAnchor::kStart});
 }
 
 void Plot::DrawLines(Canvas& canvas, const Theme& theme) const {

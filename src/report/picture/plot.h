@@ -37,7 +37,7 @@ class Plot {
   double CeilingBetween(double left, double right) const;
 
   void DrawGrid(Canvas& canvas, const Theme& theme, bool with_events) const;
-  /// What is reserved but not in use, as a tint below the reserved line.
+  /// What is reserved but not in use, hatched below the reserved line; the bands are drawn over its lower part.
   void DrawIdle(Canvas& canvas, const Theme& theme) const;
   void DrawBands(Canvas& canvas, const Theme& theme) const;
   void DrawBandNames(Canvas& canvas, const Theme& theme) const;

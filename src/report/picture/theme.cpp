@@ -15,7 +15,7 @@ constexpr Theme kLight = {
     .ink2 = {0x424C57},
     .ink3 = {0x5E6974},
     .alarm = {0xB81428},
-    .idle = {0xF1F3F5},
+    .idle = {0xC9CFD6},
     .phases = {{0xE6E9ED}, {0xD3D9E0}, {0xBFC8D2}},
     .categories =
         {
@@ -42,7 +42,7 @@ constexpr Theme kDark = {
     .ink2 = {0xB4BDC7},
     .ink3 = {0x8D98A4},
     .alarm = {0xFF7A80},
-    .idle = {0x1C2127},
+    .idle = {0x3A424C},
     .phases = {{0x20262D}, {0x2B333C}, {0x3A444F}},
     .categories =
         {

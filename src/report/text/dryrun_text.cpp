@@ -74,13 +74,16 @@ class DryRunText {
 
   static std::string OrUnknown(std::optional<uint64_t> bytes) { return bytes ? FormatBytes(*bytes) : "unknown"; }
 
+  std::string WithBasis(std::optional<uint64_t> bytes, std::string_view basis) const {
+    return bytes ? fmt::format("{}  {}", FormatBytes(*bytes), style_.Dim(basis)) : "unknown";
+  }
+
   void WriteDevice(const ProcessRecord& process, const DeviceRecord& device) {
     Heading(answer_.run.processes.size() > 1 ? fmt::format("cuda:{}, rank {}", device.index, process.rank)
                                              : fmt::format("cuda:{}", device.index));
     const std::string_view basis = process.reads.empty() ? "exact" : "exact if no shape depends on a value below";
-    Line("Peak allocated", fmt::format("{}  {}", OrUnknown(device.peak_allocated_bytes), style_.Dim(basis)));
-    Line("Peak reserved", fmt::format("{}  {}", OrUnknown(device.peak_reserved_bytes),
-                                      style_.Dim(fmt::format("± {}", FormatPercent(kReservedError)))));
+    Line("Peak allocated", WithBasis(device.peak_allocated_bytes, basis));
+    Line("Peak reserved", WithBasis(device.peak_reserved_bytes, fmt::format("± {}", FormatPercent(kReservedError))));
     Line("Outside the framework",
          fmt::format("{}  {}", FormatBytes(answer_.request.card.context_bytes), style_.Dim("assumed")));
     if (device.ooms.empty()) {

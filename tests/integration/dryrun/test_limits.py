@@ -9,6 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from bench.dryrun_truth import recorded
+
 from ..program import Program
 from .card import SCRIPTS, TIMEOUT_S, Card
 from .environments import REPOSITORY
@@ -109,6 +113,15 @@ def test_a_large_model_takes_seconds_and_little_host_memory(oldest_card: Card) -
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_a_function_without_an_answer_is_named(newest_card: Card) -> None:
+    run = newest_card.run("unanswered.py")
+    assert run.status == 0
+    names = {call["name"] for call in run.answer["unanswered_calls"]}
+    assert any(name.endswith("potrf") for name in names)
+    said = [note["text"] for note in run.answer["diagnostics"] if note["code"] == "unanswered_calls"]
+    assert "taken as a success" in said[0] and all(name in said[0] for name in names)
+
+
 def test_a_size_that_nobody_knows_is_refused_with_a_sentence(newest_card: Card) -> None:
     run = newest_card.run("recurrent.py")
     assert run.status == 1  # not "does not fit": a success would have left a random size
@@ -142,3 +155,10 @@ def test_a_sweep_needs_something_to_sweep(program: Program) -> None:
     assert answer.status == 2 and "--find" in answer.stderr
     answer = program.run("dryrun", "--", "/no/such/program")
     assert answer.status == 1 and "does not exist" in answer.stderr
+
+
+def test_a_recording_of_a_real_card_is_made_again_event_by_event(newest_card: Card) -> None:
+    same = recorded.run(newest_card.binary, newest_card.python)
+    if same is None:
+        pytest.skip(f"{recorded.DATA / recorded.RECORDING} is not here")
+    assert same == (4998, 4998)

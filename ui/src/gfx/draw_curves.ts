@@ -38,7 +38,18 @@ export function drawBlock(renderer: Renderer, curve: CurveModel, frame: PlotFram
     renderer.line(path, { stroke: theme.ink2, width: 1 });
 }
 
-/** @param peakX where the label of the peak stands; the name of the line keeps away from it */
+/** Where the name of a line may stand at or after `from`: the first place of `width` that no leader crosses, else the last. */
+export function freePlace(from: number, last: number, width: number, leaders: readonly number[]): number {
+  const margin = 6;
+  const isFree = (x: number) => leaders.every((leader) => leader < x - margin || leader > x + width + margin);
+  for (let x = from; x < last; x += 8) if (isFree(x)) return x;
+  return last;
+}
+
+/**
+ * @param peakX where the label of the peak stands; the name of the line keeps away from it
+ * @param leaders places of vertical lines that would cross the name
+ */
 export function drawReserved(
   renderer: Renderer,
   curve: CurveModel,
@@ -46,6 +57,7 @@ export function drawReserved(
   theme: Theme,
   peakX: number | null,
   fast: boolean,
+  leaders: readonly number[] = [],
 ): void {
   const visible = visibleColumns(curve.columns, frame);
   const reserved = curve.reservedMax;
@@ -60,7 +72,8 @@ export function drawReserved(
   const width = renderer.measure(text, { bold: true });
   const right = frame.left + frame.width - width - 4;
   const atRise = Math.min(columnX(curve.columns, lastRise, frame) + 6, right);
-  const x = peakX !== null && Math.abs(peakX - atRise) < peakLabelReach ? right : atRise;
+  const nearPeak = peakX !== null && Math.abs(peakX - atRise) < peakLabelReach;
+  const x = nearPeak ? right : freePlace(atRise, right, width, leaders);
   const above = yAt(frame, bytes) - 9;
   const y = above < frame.top + 6 ? yAt(frame, bytes) + 10 : above;
   renderer.text(text, Math.max(frame.left + 4, x), y, { fill: theme.ink2, bold: true, halo: theme.surface });

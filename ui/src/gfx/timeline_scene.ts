@@ -37,6 +37,8 @@ export interface TimelineScene {
   showGauge: boolean;
   /** Room above the plot for what another view draws there, in pixels. */
   roomAbove?: number;
+  /** Events that another view marks with a vertical line: names keep away from them. */
+  leaderSeqs?: readonly number[];
   /** True for the frames of a movement that would be too slow in full. */
   fast: boolean;
   /** Tile of the few events round the peak. */
@@ -120,7 +122,8 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFram
     if (stack) drawStack(renderer, stack, frame, style);
     if (curve) drawLive(renderer, curve, frame, theme);
     if (curve) drawBlock(renderer, curve, frame, theme);
-    if (curve?.hasReserved) drawReserved(renderer, curve, frame, theme, peakX, scene.fast);
+    const leaders = (scene.leaderSeqs ?? []).map((seq) => xAt(frame, rows.position(seq)));
+    if (curve?.hasReserved) drawReserved(renderer, curve, frame, theme, peakX, scene.fast, leaders);
     if (scene.capacityBytes !== null) drawCapacity(renderer, scene.capacityBytes, frame, theme);
     if (stack && scene.grouped) drawBandLabels(renderer, stack, frame, bandInks(stack, scene));
     if (curve) drawOoms(renderer, curve, frame, theme);

@@ -30,7 +30,13 @@ function placeCircles(stops: readonly Stop[], xOf: (stop: Stop) => number, botto
 }
 
 export function drawStops(renderer: Renderer, scene: TimelineScene, stops: readonly Stop[]): void {
-  const frame = drawTimeline(renderer, { ...scene, peakSeq: null, pinnedRow: null, roomAbove: circleRoom });
+  const frame = drawTimeline(renderer, {
+    ...scene,
+    peakSeq: null,
+    pinnedRow: null,
+    roomAbove: circleRoom,
+    leaderSeqs: stops.map((stop) => stop.seq),
+  });
   const { curve, theme } = scene;
   if (!curve) return;
   const xOf = (stop: Stop) => xAt(frame, stop.seq);

@@ -1,0 +1,47 @@
+#pragma once
+// A plan beside a recording of the same workload: what the recording tells of the workload, and the terms of both.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "model/store/store.h"
+#include "plan/plan.h"
+
+namespace memstrata {
+
+/// The highest moment of a recording, on the heap where it was highest.
+struct MeasuredPeak {
+  std::string heap;
+  std::optional<uint64_t> capacity_bytes;
+  std::map<std::string, uint64_t>
+      bytes_by_category;                    // live at the peak, by the names of docs/reference/json/vocabulary.md
+  std::optional<uint64_t> allocated_bytes;  // with the allocator's rounding
+  std::optional<uint64_t> reserved_bytes;
+  std::string lower_bound_reason;  // empty: the peak was recorded whole
+};
+
+/// error: kNotFound when the recording has no heap. cost: that of Summarize()
+Result<MeasuredPeak> MeasurePeak(const Store& store);
+
+/// Sets what was not given and what the recording tells: the precision and the optimizer, where the bytes of parameters
+/// and states leave no doubt, and a card of the recorded capacity. Gives back what was set, as inputs and values.
+std::vector<std::pair<std::string, std::string>> FillFromRecording(const MeasuredPeak& peak,
+                                                                   plan::PlanRequest& request);
+
+struct PlanResidual {
+  std::string term;
+  std::optional<uint64_t> planned_bytes;   // unknown: the plan has no such term
+  std::optional<uint64_t> measured_bytes;  // unknown: the recording does not tell
+
+  /// planned - measured
+  std::optional<int64_t> DifferenceBytes() const;
+};
+
+/// Terms of the fullest device against categories at the peak, then the whole peak and what was reserved.
+std::vector<PlanResidual> FindResiduals(const plan::Plan& plan, const MeasuredPeak& peak);
+
+}  // namespace memstrata

@@ -1,0 +1,64 @@
+#include "query/plan_residuals.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/request_file.h"
+
+namespace memstrata {
+namespace {
+
+constexpr uint64_t kGpt2Parameters = 124439808;
+
+TEST(PlanResiduals, FillWhatTheBytesLeaveNoDoubtOf) {
+  plan::PlanRequest request;
+  request.model = *plan::DescribeAny("gpt2");
+  MeasuredPeak peak;
+  peak.capacity_bytes = uint64_t{24} << 30;
+  peak.bytes_by_category = {
+      {"parameter", 4 * kGpt2Parameters}, {"optimizer_state", 8 * kGpt2Parameters}, {"autocast_copy", 1000}};
+  const auto filled = FillFromRecording(peak, request);
+  ASSERT_EQ(filled.size(), 3u);
+  EXPECT_EQ(request.workload.precision, plan::Precision::kBfloat16Autocast);
+  EXPECT_EQ(request.workload.optimizer, plan::OptimizerName::kAdamW);
+  EXPECT_EQ(request.card->visible_bytes, uint64_t{24} << 30);
+}
+
+TEST(PlanResiduals, GivenInputsWinAndDoubtfulOnesAreLeft) {
+  plan::PlanRequest request;
+  request.model = *plan::DescribeAny("gpt2");
+  ASSERT_TRUE(plan::SetInput(request.workload, "precision", "fp16"));
+  MeasuredPeak peak;
+  peak.bytes_by_category = {{"parameter", 4 * kGpt2Parameters}, {"optimizer_state", 5 * kGpt2Parameters}};
+  EXPECT_TRUE(FillFromRecording(peak, request).empty());
+  EXPECT_EQ(request.workload.precision, plan::Precision::kFloat16);
+}
+
+TEST(PlanResiduals, EachCategoryIsBesideItsTerms) {
+  plan::PlanRequest request;
+  request.model = *plan::DescribeAny("gpt2");
+  request.searches_largest = false;
+  ASSERT_TRUE(plan::SetInput(request.workload, "precision", "fp32"));
+  ASSERT_TRUE(plan::SetInput(request.workload, "sequence", "64"));
+  MeasuredPeak peak;
+  peak.bytes_by_category = {{"parameter", 4 * kGpt2Parameters + 100}, {"unknown", 7}};
+  const std::vector<PlanResidual> residuals = FindResiduals(*plan::MakePlan(request), peak);
+  bool has_parameter = false;
+  for (const PlanResidual& residual : residuals) {
+    if (residual.term == "parameter") {
+      has_parameter = true;
+      EXPECT_EQ(residual.DifferenceBytes(), -100);
+    }
+    if (residual.term == "unknown") {
+      EXPECT_FALSE(residual.planned_bytes);
+      EXPECT_EQ(residual.measured_bytes, 7u);
+    }
+    if (residual.term == "framework_peak") {
+      EXPECT_FALSE(residual.measured_bytes);
+      EXPECT_FALSE(residual.DifferenceBytes());
+    }
+  }
+  EXPECT_TRUE(has_parameter);
+}
+
+}  // namespace
+}  // namespace memstrata

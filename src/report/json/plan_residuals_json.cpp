@@ -1,0 +1,60 @@
+#include "report/json/plan_residuals_json.h"
+
+#include "base/json_writer.h"
+#include "plan/report/plan_report.h"
+
+namespace memstrata {
+namespace {
+
+void WriteMissing(const std::vector<PlanResidual>& residuals, const MeasuredPeak& peak, JsonWriter& json) {
+  json.Key("missing");
+  json.StartArray();
+  const auto write = [&json](std::string_view what, std::string_view why) {
+    json.StartObject();
+    json.Field("what", what);
+    json.Field("why", why);
+    json.EndObject();
+  };
+  if (!peak.lower_bound_reason.empty()) write("measured_bytes", peak.lower_bound_reason);
+  for (const PlanResidual& residual : residuals) {
+    if (!residual.planned_bytes) write(residual.term, "The plan has no term of this category.");
+    if (!residual.measured_bytes) write(residual.term, "Nothing of this kind is in the recording at its peak.");
+  }
+  json.EndArray();
+}
+
+}  // namespace
+
+std::string PlanFromRecordingJson(const PlanFromRecording& answer) {
+  const std::vector<PlanResidual> residuals = FindResiduals(answer.plan, answer.peak);
+  JsonWriter json;
+  json.StartObject();
+  json.Field("schema", "memstrata.plan_from/1");
+  json.Field("recording", std::string_view(answer.recording));
+  json.Field("heap", std::string_view(answer.peak.heap));
+  json.Key("filled");
+  json.StartObject();
+  for (const auto& [input, value] : answer.filled) json.Field(input, std::string_view(value));
+  json.EndObject();
+  json.Key("terms");
+  json.StartArray();
+  for (const PlanResidual& residual : residuals) {
+    json.StartObject();
+    json.Field("term", std::string_view(residual.term));
+    json.Field("planned_bytes", residual.planned_bytes);
+    json.Field("measured_bytes", residual.measured_bytes);
+    json.Field("difference_bytes", residual.DifferenceBytes());
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Key("plan");
+  plan::WritePlanJson(answer.plan, json);
+  WriteMissing(residuals, answer.peak, json);
+  json.Key("diagnostics");
+  json.StartArray();
+  json.EndArray();
+  json.EndObject();
+  return json.Finish();
+}
+
+}  // namespace memstrata

@@ -1,0 +1,36 @@
+#include "report/text/plan_residuals_text.h"
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+
+namespace memstrata {
+namespace {
+
+std::string OrUnknown(const std::optional<uint64_t>& bytes) { return bytes ? FormatBytes(*bytes) : "unknown"; }
+
+std::string DifferenceText(const PlanResidual& residual) {
+  const std::optional<int64_t> difference = residual.DifferenceBytes();
+  if (!difference) return "";
+  const std::string bytes = fmt::format("{}{}", *difference < 0 ? "-" : "+", FormatBytes(std::abs(*difference)));
+  if (*residual.measured_bytes == 0) return bytes;
+  return fmt::format("{} ({:+.1f} %)", bytes,
+                     100 * static_cast<double>(*difference) / static_cast<double>(*residual.measured_bytes));
+}
+
+}  // namespace
+
+std::string PlanFromRecordingText(const PlanFromRecording& answer) {
+  std::string text = fmt::format("\nBeside the recording {}, {} at its peak\n", answer.recording, answer.peak.heap);
+  for (const auto& [input, value] : answer.filled) text += fmt::format("  from the recording: {} = {}\n", input, value);
+  if (!answer.peak.lower_bound_reason.empty())
+    text += fmt::format("  measured is at least this: {}\n", answer.peak.lower_bound_reason);
+  text += fmt::format("  {:<19} {:>10} {:>10}  {}\n", "term", "planned", "measured", "difference");
+  for (const PlanResidual& residual : FindResiduals(answer.plan, answer.peak)) {
+    text += fmt::format("  {:<19} {:>10} {:>10}  {}\n", residual.term, OrUnknown(residual.planned_bytes),
+                        OrUnknown(residual.measured_bytes), DifferenceText(residual));
+  }
+  return text;
+}
+
+}  // namespace memstrata
