@@ -88,14 +88,13 @@ TEST(Spec, ADraftIsReadAgain) {
   draft.command = {"python", "x \\ y.py", "--flag"};
   draft.parameters = {{"batch", "8"}};
   draft.maximum = {{"batch", 16}};
-  draft.device_peak_bytes = uint64_t{100} << 20;
+  draft.device_peak_bytes = (uint64_t{100} << 20) + 1;
   const Result<Spec> spec = ParseSpec(SpecToml(draft));
   ASSERT_TRUE(spec) << spec.error().message << "\n" << SpecToml(draft);
   EXPECT_EQ(spec->workload.command, draft.command);
   EXPECT_EQ(spec->maximum.at("batch"), 16);
-  EXPECT_GE(*spec->limits.device_peak_bytes, uint64_t{102} << 20);
-  EXPECT_LE(*spec->limits.device_peak_bytes, uint64_t{103} << 20);
-  EXPECT_FALSE(spec->limits.host_peak_bytes);  // not known: a comment
+  EXPECT_EQ(*spec->limits.device_peak_bytes, uint64_t{101} << 20);  // in whole MiB, never less
+  EXPECT_FALSE(spec->limits.host_peak_bytes);                       // not known: a comment
 }
 
 }  // namespace

@@ -7,8 +7,6 @@
 namespace memstrata::accept {
 namespace {
 
-constexpr double kHeadroom = 1.02;  // a first limit: what was seen, and what one repeat is assumed to scatter
-
 // As a TOML basic string. Control characters have no place in a command or a name and become spaces.
 std::string Quoted(std::string_view text) {
   std::string out = "\"";
@@ -31,12 +29,11 @@ std::string OneLine(std::string_view text) {
   return out;
 }
 
-std::string Limit(std::string_view key, std::optional<uint64_t> size_bytes, double factor, std::string_view comment) {
+// Rounded up to whole MiB. What is not known stands there as a comment.
+std::string Limit(std::string_view key, std::optional<uint64_t> size_bytes, std::string_view comment) {
   if (!size_bytes) return fmt::format("# {} = \"80 GiB\"  # {}\n", key, comment);
-  constexpr double kMib = 0x1p20;
-  const uint64_t size_mib =
-      static_cast<uint64_t>(static_cast<double>(*size_bytes) * factor / kMib) + (factor > 1 ? 1 : 0);
-  return fmt::format("{} = \"{} MiB\"  # {}\n", key, size_mib, comment);
+  constexpr uint64_t kMib = uint64_t{1} << 20;
+  return fmt::format("{} = \"{} MiB\"  # {}\n", key, (*size_bytes + kMib - 1) / kMib, comment);
 }
 
 }  // namespace
@@ -56,10 +53,10 @@ std::string SpecToml(const SpecDraft& draft) {
   out += "\n[maximum]\n# The largest value in use, of parameters: a run below it is undecided.\n";
   for (const auto& [name, value] : draft.maximum) out += fmt::format("{} = {}\n", Quoted(name), value);
   out += "\n[limits]\nerrors = 0\n";
-  out += Limit("device_peak", draft.device_peak_bytes, kHeadroom, "of each device, by all that use it");
-  out += Limit("framework_peak", draft.framework_peak_bytes, kHeadroom, "reserved by the framework's allocator");
-  out += Limit("host_peak", draft.host_peak_bytes, kHeadroom, "resident memory of the run");
-  out += Limit("capacity", draft.capacity_bytes, 1, "of the card; without it what the device says");
+  out += Limit("device_peak", draft.device_peak_bytes, "of each device, by all that use it");
+  out += Limit("framework_peak", draft.framework_peak_bytes, "reserved by the framework's allocator");
+  out += Limit("host_peak", draft.host_peak_bytes, "resident memory of the run");
+  out += Limit("capacity", draft.capacity_bytes, "of the card; without it what the device says");
   out += "# margin = \"learned\"       # what must stay free: learned, or \"2 GiB\", or \"5%\" of the capacity\n";
   out += "# allocator_retries = 0\n# iteration_time_s = 1.5\n\n";
   out += "# [quality]\n# command = [\"python\", \"evaluate.py\"]  # its last line is a number\n# minimum = 0.7\n";

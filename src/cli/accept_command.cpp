@@ -71,7 +71,8 @@ Result<int> Init(const Arguments& arguments, Console& console) {
   draft.source = "The limits are what the session took, and 2 % more.";
   if (!session.commands.empty()) draft.command = session.commands.front().command;
   const auto raise = [](std::optional<uint64_t>& highest, const accept::Measured& measured) {
-    if (measured.value) highest = std::max(highest.value_or(0), static_cast<uint64_t>(*measured.value));
+    if (measured.value)
+      highest = std::max(highest.value_or(0), static_cast<uint64_t>(*measured.value * (1 + accept::kAssumedFraction)));
   };
   for (const accept::DeviceFigures& device : figures.devices) {
     raise(draft.device_peak_bytes, device.used_bytes);

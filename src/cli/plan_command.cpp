@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "accept/spec_writer.h"
 #include "base/json_writer.h"
 #include "cli/common_flags.h"
 #include "cli/plan_dryrun.h"
@@ -92,6 +93,25 @@ Status WriteTextFile(const std::string& path, const std::string& text) {
   return sink.Write(text);
 }
 
+// The limits of an acceptance: the high figures of the worst device. The sizes of the workload become parameters, and
+// the largest that may be used.
+accept::SpecDraft DraftOf(const Plan& plan) {
+  const plan::DevicePlan& worst = plan.WorstDevice();
+  accept::SpecDraft draft;
+  draft.name = plan.model.name;
+  draft.source = "The limits are the high figures of `memstrata plan`.";
+  const bool serves = plan.workload.task == plan::Task::kServe;
+  draft.maximum = {
+      {serves ? "concurrency" : "batch", static_cast<double>(serves ? plan.workload.concurrency : plan.workload.batch)},
+      {"sequence", static_cast<double>(plan.workload.sequence)}};
+  for (const auto& [name, value] : draft.maximum) draft.parameters[name] = fmt::format("{:.0f}", value);
+  draft.device_peak_bytes = worst.high_bytes;
+  draft.framework_peak_bytes = std::max(worst.framework_peak_high_bytes, worst.framework_reserved_bytes);
+  draft.host_peak_bytes = plan.host_total_bytes;
+  if (plan.target) draft.capacity_bytes = plan.target->card.visible_bytes;
+  return draft;
+}
+
 int Answer(const std::vector<Plan>& plans) {
   const bool any_fits = std::any_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.fits != false; });
   return any_fits ? kExitOk : kExitAnswerNo;
@@ -152,7 +172,7 @@ Result<int> PlanAndPrint(const Arguments& arguments, Console& console) {
     MEMSTRATA_ASSIGN_OR_RETURN(plans, PlanOnCards(request, cards));
   }
   if (const std::optional<std::string> path = arguments.Get("--acceptance")) {
-    MEMSTRATA_TRY(WriteTextFile(*path, plan::AcceptanceToml(plans.front())));
+    MEMSTRATA_TRY(WriteTextFile(*path, accept::SpecToml(DraftOf(plans.front()))));
   }
   if (const std::optional<std::string> path = arguments.Get("--output")) {
     PlanRequest shown = request;

@@ -9,6 +9,7 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
+import tomllib
 
 from tests.real_data import DATA
 
@@ -78,7 +79,12 @@ def test_flags_win_over_the_request_file(program: Program, tmp_path: Path) -> No
 def test_acceptance_limits_are_the_high_figures(program: Program, tmp_path: Path) -> None:
     path = tmp_path / "acceptance.toml"
     printed = plan(program, "--model", "gpt2", "--sequence", "64", "--acceptance", str(path))
-    assert f"device_peak_bytes = {printed['devices'][0]['high_bytes']}" in path.read_text()
+    specification = tomllib.loads(path.read_text())
+    schema = json.loads((SCHEMAS / "acceptance.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(specification)
+    limit_mib = int(specification["limits"]["device_peak"].removesuffix(" MiB"))
+    assert 0 <= (limit_mib << 20) - printed["devices"][0]["high_bytes"] < 1 << 20
+    assert specification["maximum"] == {"batch": 1, "sequence": 64}
 
 
 def test_page_holds_the_plan_and_loads_nothing(program: Program, tmp_path: Path) -> None:

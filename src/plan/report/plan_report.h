@@ -1,5 +1,5 @@
 #pragma once
-// A plan as text for people, as the memstrata.plan/1 object, as a page, as a purchase sheet and as an acceptance file.
+// A plan as text for people, as the memstrata.plan/1 object, as a page and as a purchase sheet.
 
 #include <string>
 
@@ -23,7 +23,5 @@ std::string PlanHtml(const PlanGrid& grid);
 
 /// What to buy and what to check on delivery.
 std::string SheetText(const std::vector<Plan>& plans);
-/// acceptance.toml for the worst device of the plan.
-std::string AcceptanceToml(const Plan& plan);
 
 }  // namespace memstrata::plan

@@ -161,18 +161,4 @@ std::string SheetText(const std::vector<Plan>& plans) {
          "  - no error and no allocator retry in the run\n  - output quality equals the reference's\n";
 }
 
-std::string AcceptanceToml(const Plan& plan) {
-  const DevicePlan& worst = plan.WorstDevice();
-  std::string text = "# Written by `memstrata plan --acceptance`: limits of the representative run.\n";
-  text += fmt::format("model = \"{}\"\n", plan.model.name);
-  if (plan.target) text += fmt::format("card = \"{}\"\n", plan.target->card.id);
-  text += "\n[limits]\n";
-  text += fmt::format("framework_peak_bytes = {}\ndevice_peak_bytes = {}\nhost_peak_bytes = {}\nerrors = 0\n",
-                      worst.framework_peak_high_bytes, worst.high_bytes, plan.host_total_bytes);
-  text += "\n[basis]\n";
-  text += fmt::format("framework_peak_best_bytes = {}\ndevice_best_bytes = {}\n", worst.framework_peak_bytes,
-                      worst.total_bytes);
-  return text;
-}
-
 }  // namespace memstrata::plan
