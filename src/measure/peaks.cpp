@@ -55,7 +55,7 @@ struct Pools {
   bool complete = true;
 };
 
-Pools PoolsOn(const MeasuredSession& session, uint32_t device, const std::vector<AllocatorPeak>& allocators) {
+Pools PoolsOn(uint32_t device, const std::vector<AllocatorPeak>& allocators) {
   Pools pools;
   for (const AllocatorPeak& allocator : allocators) {
     if (allocator.device_index != device) continue;
@@ -108,7 +108,7 @@ DevicePeak PeakOf(const MeasuredSession& session, uint32_t device, const std::ve
   }
   peak.other_users.assign(others.begin(), others.end());
   if (names_users) peak.used_by_others = !others.empty();
-  Judge(session, PoolsOn(session, device, allocators), peak);
+  Judge(session, PoolsOn(device, allocators), peak);
   return peak;
 }
 
