@@ -23,11 +23,12 @@ MeasuredPeak HostPeak(const MeasuredSession& session) {
   uint64_t highest_bytes = 0;
   for (const HostSample& sample : session.host_samples)
     highest_bytes = std::max(highest_bytes, sample.highest_resident_bytes);
-  for (const CommandRun& run : session.commands) highest_bytes = std::max(highest_bytes, run.highest_resident_bytes);
+  for (const CommandRun& run : session.commands)
+    highest_bytes = std::max(highest_bytes, run.highest_resident_bytes.value_or(0));
   if (highest_bytes > peak.bytes) peak = {highest_bytes, std::nullopt, true, {}};
-  const bool is_counted =
-      session.tree.size() <= 1 && !session.commands.empty() &&
-      std::all_of(session.commands.begin(), session.commands.end(), [](const CommandRun& run) { return run.ended; });
+  const bool is_counted = session.tree.size() <= 1 && !session.commands.empty() &&
+                          std::all_of(session.commands.begin(), session.commands.end(),
+                                      [](const CommandRun& run) { return run.ended && run.highest_resident_bytes; });
   peak.is_lower_bound = !is_counted;
   peak.basis = is_counted ? "The kernel's own highest mark of the one process of the run."
                           : fmt::format(

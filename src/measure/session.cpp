@@ -113,7 +113,7 @@ bool AddCommandEnd(FieldReader& fields, MeasuredSession& session) {
   command.exit_status = static_cast<int32_t>(fields.Signed());
   command.timed_out = fields.Unsigned() == 1;
   command.wall_ns = fields.Signed();
-  command.highest_resident_bytes = fields.Unsigned();
+  command.highest_resident_bytes = fields.Optional();
   command.ended = fields.ok();
   return fields.ok();
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/units.h"
 
 namespace memstrata {
@@ -50,7 +52,8 @@ std::string BytesOf(const std::optional<int64_t>& bytes) { return bytes ? Format
 
 std::string WhenText(const measure::MeasuredSession& session, const Balance& balance) {
   if (session.host_samples.empty()) return "";
-  return fmt::format("{} after the start", FormatDuration(balance.time_ns - session.host_samples.front().time_ns));
+  return fmt::format("{} after the start",
+                     FormatDuration(std::max<int64_t>(balance.time_ns - session.host_samples.front().time_ns, 0)));
 }
 
 std::string HeadingOf(const measure::MeasuredSession& session, uint32_t device) {
