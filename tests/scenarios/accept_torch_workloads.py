@@ -3,7 +3,6 @@
 import torch  # type: ignore[import-not-found]
 
 MIB = 1 << 20
-kept = []
 
 
 def hold(size_mib: int) -> torch.Tensor:
@@ -18,10 +17,6 @@ def transient() -> None:
     """A gibibyte for some milliseconds: far shorter than what lies between two samples."""
     hold(1024)
     torch.cuda.empty_cache()
-
-
-def leak() -> None:
-    kept.append(hold(32))
 
 
 def caught_out_of_memory() -> None:
