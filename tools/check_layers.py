@@ -27,6 +27,7 @@ ALLOWED = {
     "analysis": {"base", "model", "index", "sim", "oom", "plan", "analysis"},
     "query": {"base", "model", "index", "sim", "oom", "plan", "analysis", "query"},
     "accept": {"base", "model", "index", "plan", "measure", "analysis", "query", "accept"},
+    "ledger": {"base", "model", "index", "analysis", "query", "measure", "ledger"},
     "page": {"base", "page"},
     "report": {
         "base",
@@ -39,6 +40,7 @@ ALLOWED = {
         "analysis",
         "query",
         "accept",
+        "ledger",
         "page",
         "report",
     },

@@ -1,14 +1,13 @@
 // NVML: what management libraries ask. Handles are device numbers plus one.
 
-#include <unistd.h>
-
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
-#include "core/device_memory.h"
 #include "core/export.h"
 #include "core/hardware.h"
 #include "core/settings.h"
+#include "core/shared_use.h"
 #include "core/status.h"
 
 using namespace memstrata::device;
@@ -57,17 +56,20 @@ MEMSTRATA_ANSWER(int32_t) nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, v
 }
 MEMSTRATA_ANSWER(int32_t) nvmlDeviceGetMemoryInfo(void* handle, MemoryInfo* info) {
   info->total_bytes = ProcessSettings().capacity_bytes;
-  info->free_bytes = Memory().FreeBytes(DeviceOf(handle));
-  info->used_bytes = info->total_bytes - info->free_bytes;
+  uint64_t used_bytes = 0;
+  for (const ProcessUse& user : UsersOf(DeviceOf(handle))) used_bytes += user.used_bytes;
+  info->used_bytes = std::min(used_bytes, info->total_bytes);
+  info->free_bytes = info->total_bytes - info->used_bytes;
   return kSuccess;
 }
 MEMSTRATA_ANSWER(int32_t)
 nvmlDeviceGetComputeRunningProcesses_v3(void* handle, uint32_t* count, ProcessInfo* processes) {
-  const bool has_room = *count >= 1 && processes != nullptr;
-  *count = 1;
+  const std::vector<ProcessUse> users = UsersOf(DeviceOf(handle));
+  const bool has_room = *count >= users.size() && (processes != nullptr || users.empty());
+  *count = static_cast<uint32_t>(users.size());
   if (!has_room) return kInsufficientSize;
-  const uint64_t used_bytes = ProcessSettings().capacity_bytes - Memory().FreeBytes(DeviceOf(handle));
-  processes[0] = {static_cast<uint32_t>(getpid()), used_bytes, UINT32_MAX, UINT32_MAX};
+  for (size_t i = 0; i < users.size(); ++i)
+    processes[i] = {static_cast<uint32_t>(users[i].process_id), users[i].used_bytes, UINT32_MAX, UINT32_MAX};
   return kSuccess;
 }
 /// The first form of the structure ends before the instances.
@@ -76,15 +78,15 @@ MEMSTRATA_ANSWER(int32_t) nvmlDeviceGetComputeRunningProcesses(void* handle, uin
     uint32_t process_id;
     uint64_t used_bytes;
   };
-  ProcessInfo full[1];
-  uint32_t room = *count < 1 ? *count : 1;
-  const int32_t status = nvmlDeviceGetComputeRunningProcesses_v3(handle, &room, processes != nullptr ? full : nullptr);
-  *count = room;
-  if (status == kSuccess) {
-    const FirstForm first = {full[0].process_id, full[0].used_bytes};
-    std::memcpy(processes, &first, sizeof(first));
+  const std::vector<ProcessUse> users = UsersOf(DeviceOf(handle));
+  const bool has_room = *count >= users.size() && (processes != nullptr || users.empty());
+  *count = static_cast<uint32_t>(users.size());
+  if (!has_room) return kInsufficientSize;
+  for (size_t i = 0; i < users.size(); ++i) {
+    const FirstForm first = {static_cast<uint32_t>(users[i].process_id), users[i].used_bytes};
+    std::memcpy(static_cast<FirstForm*>(processes) + i, &first, sizeof(first));
   }
-  return status;
+  return kSuccess;
 }
 MEMSTRATA_ANSWER(int32_t) nvmlSystemGetCudaDriverVersion_v2(int32_t* version) {
   *version = ProcessSettings().cuda_version;
@@ -99,7 +101,9 @@ MEMSTRATA_ANSWER(int32_t) nvmlDeviceGetName(void*, char* name, uint32_t length) 
   return kSuccess;
 }
 MEMSTRATA_ANSWER(int32_t) nvmlDeviceGetUUID(void* handle, char* text, uint32_t length) {
-  std::snprintf(text, length, "GPU-00000000-0000-0000-0000-%012x", static_cast<uint32_t>(DeviceOf(handle)));
+  // The same bytes as in the properties that the runtime gives: the device plus one, first byte first.
+  std::snprintf(text, length, "GPU-%02x000000-0000-0000-0000-000000000000",
+                static_cast<uint32_t>(DeviceOf(handle) + 1) & 0xff);
   return kSuccess;
 }
 MEMSTRATA_ANSWER(int32_t) nvmlDeviceGetNvLinkRemoteDeviceType(void*, uint32_t, int32_t*) { return kNvmlNotSupported; }

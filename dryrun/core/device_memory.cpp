@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/settings.h"
+#include "core/shared_use.h"
 
 namespace memstrata::device {
 namespace {
@@ -56,6 +57,10 @@ DeviceMemory::Card& DeviceMemory::CardOf(int32_t device) {
   return cards_[std::min(static_cast<size_t>(std::max(device, 0)), cards_.size() - 1)];
 }
 
+void DeviceMemory::PublishLocked(const Card& card) const {
+  PublishUse(static_cast<int32_t>(&card - cards_.data()), ProcessSettings().context_bytes + card.usage.used_bytes);
+}
+
 bool DeviceMemory::ChargeLocked(Card& card, uint64_t size_bytes) {
   const Settings& settings = ProcessSettings();
   const uint64_t usable = settings.capacity_bytes - std::min(settings.context_bytes, settings.capacity_bytes);
@@ -66,6 +71,7 @@ bool DeviceMemory::ChargeLocked(Card& card, uint64_t size_bytes) {
   card.usage.used_bytes += size_bytes;
   card.usage.peak_bytes = std::max(card.usage.peak_bytes, card.usage.used_bytes);
   ++card.usage.allocation_count;
+  PublishLocked(card);
   return true;
 }
 
@@ -81,6 +87,7 @@ uintptr_t DeviceMemory::Allocate(int32_t device, uint64_t size_bytes) {
   const uintptr_t place = LowestPlace(card.allocations, card.arena_begin, card.arena_bytes, charged);
   if (place == 0) {
     card.usage.used_bytes -= charged;
+    PublishLocked(card);
     return 0;
   }
   card.allocations.emplace(place, charged);
@@ -94,6 +101,7 @@ bool DeviceMemory::Free(uintptr_t address) {
     if (found == card.allocations.end()) continue;
     card.usage.used_bytes -= found->second;
     card.allocations.erase(found);
+    PublishLocked(card);
     return true;
   }
   return false;
@@ -123,8 +131,9 @@ bool DeviceMemory::Charge(int32_t device, uint64_t size_bytes) {
 
 void DeviceMemory::Discharge(int32_t device, uint64_t size_bytes) {
   const std::scoped_lock lock(mutex_);
-  Usage& usage = CardOf(device).usage;
-  usage.used_bytes -= std::min(usage.used_bytes, RoundUp(size_bytes, kPageBytes));
+  Card& card = CardOf(device);
+  card.usage.used_bytes -= std::min(card.usage.used_bytes, RoundUp(size_bytes, kPageBytes));
+  PublishLocked(card);
 }
 
 void DeviceMemory::SetDevice(uintptr_t address, int32_t device) {

@@ -61,6 +61,7 @@ class DeviceMemory {
   };
   Card& CardOf(int32_t device);
   bool ChargeLocked(Card& card, uint64_t size_bytes);
+  void PublishLocked(const Card& card) const;  // tells the other processes
 
   mutable std::mutex mutex_;
   std::vector<Card> cards_;

@@ -4,7 +4,7 @@ It begins when the program first uses a framework: with CUDA when that is initia
 may fork until then), on the CPU when `torch` is imported. JAX and TensorFlow are asked once, at the end: their
 profilers must start before their devices do, which is the program's to decide.
 
-    processes/LABEL.tsv   what the process says of its allocator, appended line by line, so that a killed one is readable
+    processes/LABEL.tsv   what the process says of its allocator, line by line, so that a killed one is readable
     torch/LABEL.pickle    its recording, written at its end and every so often before
 """
 

@@ -56,7 +56,8 @@ def _version():
 def single_file() -> str:
     """The text of the file. The same package gives the same text."""
     folder = Path(__file__).parent
-    left_out = {Path(__file__).name, "dryrun_hook.py", "dryrun_probe.py"}  # those run by themselves
+    # Those run by themselves.
+    left_out = {Path(__file__).name, "dryrun_hook.py", "dryrun_probe.py", "doctor_probe.py", "run_hook.py"}
     modules = [module for module in sorted(folder.glob("*.py")) if module.name not in left_out]
     parts = [_HEAD.format(version=__version__), f"VERSION = {__version__!r}\n_SOURCES = {{\n"]
     for module in modules:

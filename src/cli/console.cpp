@@ -26,6 +26,11 @@ void Console::Message(std::string_view text) {
   fmt::print(stderr, "memstrata: {}\n", text);
 }
 
+void Console::Block(std::string_view text) {
+  ClearProgress();
+  fmt::print(stderr, "{}", text);
+}
+
 void Console::Progress(std::string_view text) {
   if (!show_progress_ || quiet_) return;
   fmt::print(stderr, "\r\x1b[K{}", text);

@@ -22,6 +22,8 @@ class Console {
 
   /// A sentence on stderr, prefixed "memstrata: ".
   void Message(std::string_view text);
+  /// Several lines on stderr, as they are.
+  void Block(std::string_view text);
   /// A line that replaces itself on stderr; nothing when stderr is not a terminal or `--quiet` was given.
   void Progress(std::string_view text);
   void ClearProgress();

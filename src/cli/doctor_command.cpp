@@ -6,6 +6,8 @@
 #include "base/units.h"
 #include "cli/common_flags.h"
 #include "cli/verbs.h"
+#include "report/json/machine_json.h"
+#include "report/text/machine_text.h"
 
 namespace memstrata::cli {
 namespace {
@@ -31,7 +33,7 @@ std::string Compiler() {
 
 constexpr std::string_view kContainers[] = {"gzip", "zstd", "zip (stored, deflate)", "base64 in an HTML page"};
 
-std::string WriteJson() {
+std::string WriteJson(const measure::Machine& machine) {
   JsonWriter json;
   json.StartObject();
   json.Field("schema", "memstrata.doctor/1");
@@ -60,11 +62,12 @@ std::string WriteJson() {
   for (const Library& library : Libraries()) json.Field(library.name, std::string_view(library.version));
   json.EndObject();
   json.Field("memory_limit_bytes", DefaultReadLimits().memory_bytes);
+  WriteMachine(json, machine);
   json.EndObject();
   return json.Finish();
 }
 
-std::string WriteText() {
+std::string WriteText(const measure::Machine& machine) {
   std::string out =
       fmt::format("memstrata {} ({} build, {})\n\nFormats\n", MEMSTRATA_VERSION, MEMSTRATA_BUILD_TYPE, Compiler());
   for (const ReaderInfo* reader : AllReaders())
@@ -75,23 +78,34 @@ std::string WriteText() {
   for (const Library& library : Libraries()) out += fmt::format("  {:<23}{}\n", library.name, library.version);
   out += fmt::format("\nA capture may take up to {} of this machine's memory.\n",
                      FormatBytes(DefaultReadLimits().memory_bytes));
-  return out;
+  return out + MachineText(machine);
 }
 
 int RunDoctor(const Arguments& arguments, Console& console) {
-  const Status status = console.out().Write(arguments.Has("--json") ? WriteJson() : WriteText());
+  const bool json = arguments.Has("--json");
+  const Result<measure::Machine> machine = measure::LookAtMachine(arguments.Get("--python").value_or(""));
+  if (!machine) return console.ReportError(machine.error(), json);
+  const Status status = console.out().Write(json ? WriteJson(*machine) : WriteText(*machine));
   return status ? console.Finish(kExitOk) : console.ReportError(status.error(), false);
 }
 
-constexpr FlagSpec kFlags[] = {kJsonFlag};
-constexpr std::string_view kExamples[] = {"memstrata doctor", "memstrata doctor --json"};
+constexpr FlagSpec kFlags[] = {
+    kJsonFlag,
+    {"--python", "", "PATH", "Also ask the frameworks of this interpreter; it opens a context on each device"},
+};
+constexpr std::string_view kExamples[] = {"memstrata doctor", "memstrata doctor --json",
+                                          "memstrata doctor --python python3"};
 
 }  // namespace
 
 const Subcommand kDoctor = {
     .name = "doctor",
-    .summary = "What this build can read, and with what",
-    .description = "Lists the formats that this build reads, its version, how it was built, and its memory limit.",
+    .summary = "What this build can read, and what a recording on this machine would see",
+    .description =
+        "Lists the formats that this build reads, its version, how it was built, and its memory limit; then the "
+        "devices "
+        "of this\n"
+        "machine with their memory, driver, links and users, the host, and what a recording here would see.",
     .positional = {},
     .flags = kFlags,
     .examples = kExamples,

@@ -7,6 +7,7 @@
 #include "query/redact.h"
 #include "readers/reader.h"
 #include "report/json/explain_json.h"
+#include "report/json/ledger_json.h"
 #include "report/json/oom_json.h"
 #include "report/json/ranks_json.h"
 #include "report/json/summary_json.h"
@@ -49,6 +50,16 @@ constexpr std::pair<std::string_view, Result<std::string> (*)(const Store&)> kDo
     {"ranks", RanksText},
 };
 
+// The session that a document is of, which is made after its documents.
+using LaterSession = std::shared_ptr<std::weak_ptr<SessionIndex>>;
+
+Result<std::string> LedgerText(const std::string& folder, const LaterSession& later) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const measure::MeasuredSession session, measure::ReadSession(folder));
+  const std::shared_ptr<SessionIndex> recording = later->lock();
+  MEMSTRATA_ASSIGN_OR_RETURN(const ledger::Ledger answer, ledger::MakeLedger(session, recording.get(), "peak"));
+  return LedgerJson(session, answer);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<SessionIndex>> LoadSession(const std::vector<std::string>& files, const Arguments& arguments,
@@ -62,7 +73,13 @@ Result<std::shared_ptr<SessionIndex>> LoadSession(const std::vector<std::string>
   if (arguments.Has("--redact")) Redact(store);
   std::vector<Document> documents;
   for (const auto& [name, write] : kDocuments) documents.push_back({name, write});
-  return std::make_shared<SessionIndex>(std::move(store), MEMSTRATA_VERSION, std::move(documents));
+  const auto later = std::make_shared<std::weak_ptr<SessionIndex>>();
+  if (files.size() == 1 && measure::IsMeasuredSession(files.front()))
+    documents.push_back(
+        {"ledger", [folder = files.front(), later](const Store&) { return LedgerText(folder, later); }});
+  auto session = std::make_shared<SessionIndex>(std::move(store), MEMSTRATA_VERSION, std::move(documents));
+  *later = session;
+  return session;
 }
 
 Status WriteReport(const WriterInfo& writer, const ReportOptions& options, const std::string& path,

@@ -3,8 +3,9 @@
 namespace memstrata::cli {
 
 std::span<const Subcommand* const> AllSubcommands() {
-  static constexpr const Subcommand* kAll[] = {&kSummary, &kExplain, &kOom,    &kDiff,   &kGate,    &kRanks, &kOpen,
-                                               &kReport,  &kPlan,    &kAccept, &kDryRun, &kConvert, &kDoctor};
+  static constexpr const Subcommand* kAll[] = {&kSummary, &kExplain, &kOom,    &kDiff,    &kGate,
+                                               &kRanks,   &kOpen,    &kReport, &kPlan,    &kAccept,
+                                               &kDryRun,  &kRun,     &kLedger, &kConvert, &kDoctor};
   return kAll;
 }
 

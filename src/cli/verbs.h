@@ -12,11 +12,13 @@ extern const Subcommand kDoctor;
 extern const Subcommand kDryRun;
 extern const Subcommand kExplain;
 extern const Subcommand kGate;
+extern const Subcommand kLedger;
 extern const Subcommand kOom;
 extern const Subcommand kOpen;
 extern const Subcommand kPlan;
 extern const Subcommand kRanks;
 extern const Subcommand kReport;
+extern const Subcommand kRun;
 extern const Subcommand kSummary;
 
 }  // namespace memstrata::cli

@@ -83,7 +83,8 @@ std::optional<double> ComparedTerm::Error() const {
 std::optional<std::string> WhyNotComparable(const plan::PlanRequest& request) {
   const Workload& workload = request.workload;
   if (!workload.assets.empty()) return "Assets are memory that you name; a dry run knows nothing of them.";
-  if (workload.TrainsAdapters()) return "Adapters come from a package that the dry run of a plan does not use.";
+  if (workload.TrainsAdapters())
+    return "Adapters (LoRA and the like) come from a package that the dry run of a plan does not use.";
   if (workload.task == Task::kServe) return "A serving engine plans its own memory: run it with memstrata dryrun.";
   if (!plan::CanSimulate(request)) {
     return "A dry run of a plan is PyTorch with transformers on one device, uncompiled, with the plain loss and one of "

@@ -55,7 +55,7 @@ TEST(WhyNotComparable, SaysWhatStandsInTheWay) {
   EXPECT_FALSE(WhyNotComparable(Gpt2()));
   plan::PlanRequest request = Gpt2();
   request.workload.lora_rank = 8;
-  EXPECT_NE(WhyNotComparable(request)->find("LoRA"), std::string::npos);
+  EXPECT_NE(WhyNotComparable(request)->find("Adapters"), std::string::npos);
   request = Gpt2();
   request.workload.is_compiled = true;
   EXPECT_TRUE(WhyNotComparable(request));

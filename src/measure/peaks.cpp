@@ -23,11 +23,12 @@ MeasuredPeak HostPeak(const MeasuredSession& session) {
   uint64_t highest_bytes = 0;
   for (const HostSample& sample : session.host_samples)
     highest_bytes = std::max(highest_bytes, sample.highest_resident_bytes);
-  for (const CommandRun& run : session.commands) highest_bytes = std::max(highest_bytes, run.highest_resident_bytes);
+  for (const CommandRun& run : session.commands)
+    highest_bytes = std::max(highest_bytes, run.highest_resident_bytes.value_or(0));
   if (highest_bytes > peak.bytes) peak = {highest_bytes, std::nullopt, true, {}};
-  const bool is_counted =
-      session.tree.size() <= 1 && !session.commands.empty() &&
-      std::all_of(session.commands.begin(), session.commands.end(), [](const CommandRun& run) { return run.ended; });
+  const bool is_counted = session.tree.size() <= 1 && !session.commands.empty() &&
+                          std::all_of(session.commands.begin(), session.commands.end(),
+                                      [](const CommandRun& run) { return run.ended && run.highest_resident_bytes; });
   peak.is_lower_bound = !is_counted;
   peak.basis = is_counted ? "The kernel's own highest mark of the one process of the run."
                           : fmt::format(
@@ -55,7 +56,7 @@ struct Pools {
   bool complete = true;
 };
 
-Pools PoolsOn(const MeasuredSession& session, uint32_t device, const std::vector<AllocatorPeak>& allocators) {
+Pools PoolsOn(uint32_t device, const std::vector<AllocatorPeak>& allocators) {
   Pools pools;
   for (const AllocatorPeak& allocator : allocators) {
     if (allocator.device_index != device) continue;
@@ -108,7 +109,7 @@ DevicePeak PeakOf(const MeasuredSession& session, uint32_t device, const std::ve
   }
   peak.other_users.assign(others.begin(), others.end());
   if (names_users) peak.used_by_others = !others.empty();
-  Judge(session, PoolsOn(session, device, allocators), peak);
+  Judge(session, PoolsOn(device, allocators), peak);
   return peak;
 }
 

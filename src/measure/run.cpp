@@ -54,10 +54,10 @@ void NoteLeftProcesses(RunLog& log) {
                "Let the program wait for them."});
 }
 
-Status StartAll(const RunRequest& request, const HookFolder& hook, Children& children, RunLog& log) {
+Status StartAll(const RunRequest& request, const std::optional<HookFolder>& hook, Children& children, RunLog& log) {
   dryrun::Environment environment = dryrun::OwnEnvironment();
   for (const auto& [name, value] : request.variables) environment[name] = value;
-  if (request.mode != CaptureMode::kOff) hook.SetVariables(request, environment);
+  if (hook) hook->SetVariables(request, environment);
   for (const std::vector<std::string>& command : request.commands) {
     log.Command(command);
     if (Status status = children.Start(command, environment, request.stdout_descriptor, request.stderr_descriptor);
@@ -85,7 +85,11 @@ Status CheckReplaceable(const std::string& folder) {
 Result<MeasuredSession> MeasureRun(const RunRequest& request) {
   MEMSTRATA_TRY(Check(request));
   MEMSTRATA_TRY(MakeFolder(request.folder));
-  MEMSTRATA_ASSIGN_OR_RETURN(const HookFolder hook, HookFolder::Create());
+  std::optional<HookFolder> hook;
+  if (request.mode != CaptureMode::kOff) {
+    MEMSTRATA_ASSIGN_OR_RETURN(HookFolder made, HookFolder::Create());
+    hook.emplace(std::move(made));
+  }
   MEMSTRATA_ASSIGN_OR_RETURN(const std::unique_ptr<RunLog> log,
                              RunLog::Create((fs::path(request.folder) / kRunLogName).string()));
   FoundDevices devices = FindDevices();

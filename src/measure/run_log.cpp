@@ -82,7 +82,7 @@ void RunLog::Missing(const Gap& gap) {
 
 void RunLog::CommandEnd(uint32_t command, const CommandRun& end) {
   Write(fmt::format("command_end\t{}\t{}\t{}\t{}\t{}", command, end.exit_status, end.timed_out ? 1 : 0, end.wall_ns,
-                    end.highest_resident_bytes));
+                    Text(end.highest_resident_bytes)));
 }
 
 void RunLog::End(uint64_t missed_samples, int64_t clock_drift_ns, uint64_t sampler_cpu_ns) {

@@ -19,6 +19,7 @@ using Fields = std::vector<std::string>;
 
 constexpr uint64_t kLargestFileBytes = uint64_t{1} << 30;
 constexpr double kMilli = 1000;
+constexpr int64_t kLatestNs = int64_t{1} << 61;
 
 // Takes the fields of a line one after the other; `ok` turns false at the first that is not what it should be.
 class FieldReader {
@@ -43,7 +44,11 @@ class FieldReader {
     const std::string text = Text();
     int64_t value = 0;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem != std::errc{} || end != text.data() + text.size()) ok_ = false;
+    // Beyond these no clock comes, and differences stay in the range of the type.
+    if (problem != std::errc{} || end != text.data() + text.size() || value > kLatestNs || value < -kLatestNs) {
+      ok_ = false;
+      return 0;
+    }
     return value;
   }
   std::optional<uint64_t> Optional() {
@@ -108,7 +113,7 @@ bool AddCommandEnd(FieldReader& fields, MeasuredSession& session) {
   command.exit_status = static_cast<int32_t>(fields.Signed());
   command.timed_out = fields.Unsigned() == 1;
   command.wall_ns = fields.Signed();
-  command.highest_resident_bytes = fields.Unsigned();
+  command.highest_resident_bytes = fields.Optional();
   command.ended = fields.ok();
   return fields.ok();
 }

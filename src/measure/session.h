@@ -58,7 +58,7 @@ struct CommandRun {
   int32_t exit_status = 0;  // as a shell counts: 128 + signal
   bool timed_out = false;
   int64_t wall_ns = 0;
-  uint64_t highest_resident_bytes = 0;  // of its largest process, exact
+  std::optional<uint64_t> highest_resident_bytes;  // of its largest process, exact; nothing: below the recorder's own
 };
 
 struct AllocatorSample {

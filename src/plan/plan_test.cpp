@@ -184,6 +184,8 @@ struct BadRequest {
   const char* input;
   const char* value;
   const char* said;
+
+  friend void PrintTo(const BadRequest& request, std::ostream* out) { *out << request.input << "=" << request.value; }
 };
 
 class BadRequestTest : public testing::TestWithParam<BadRequest> {};

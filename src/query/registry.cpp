@@ -6,11 +6,11 @@ namespace memstrata {
 
 std::span<const QuestionInfo* const> AllQuestions() {
   static constexpr const QuestionInfo* kAll[] = {
-      &kOomQuestion,        &kRanksQuestion,  &kProfileHoldersQuestion, &kSessionQuestion, &kSummaryQuestion,
-      &kExplainQuestion,    &kTileQuestion,   &kCursorQuestion,         &kSeekQuestion,    &kStateQuestion,
-      &kAllocationQuestion, &kPickQuestion,   &kFlameQuestion,          &kHoldersQuestion, &kRangeQuestion,
-      &kSearchQuestion,     &kEventsQuestion, &kSpansQuestion,          &kProgramQuestion, &kCompareQuestion,
-      &kRunsQuestion,
+      &kOomQuestion,     &kRanksQuestion,      &kProfileHoldersQuestion, &kSessionQuestion, &kSummaryQuestion,
+      &kExplainQuestion, &kLedgerQuestion,     &kTileQuestion,           &kCursorQuestion,  &kSeekQuestion,
+      &kStateQuestion,   &kAllocationQuestion, &kPickQuestion,           &kFlameQuestion,   &kHoldersQuestion,
+      &kRangeQuestion,   &kSearchQuestion,     &kEventsQuestion,         &kSpansQuestion,   &kProgramQuestion,
+      &kCompareQuestion, &kRunsQuestion,
   };
   return kAll;
 }

@@ -8,6 +8,7 @@
 
 #include "analysis/category/categorize.h"
 #include "analysis/phases/timeline.h"
+#include "base/duration.h"
 #include "base/units.h"
 
 namespace memstrata {
@@ -195,19 +196,6 @@ Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const Su
     if (options.curve_column_count > 0) summary.reserved_columns = Reduce(scratch, options.curve_column_count);
   }
   return summary;
-}
-
-// Nanoseconds in "1.5s", "250ms" …; nothing when it is no time.
-std::optional<double> ParseDuration(std::string_view text) {
-  double number = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem != std::errc{}) return std::nullopt;
-  const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
-  if (unit == "s") return number * 1e9;
-  if (unit == "ms") return number * 1e6;
-  if (unit == "us") return number * 1e3;
-  if (unit == "ns") return number;
-  return std::nullopt;
 }
 
 }  // namespace

@@ -155,6 +155,14 @@ Result<Answer> AnswerExplain(SessionIndex& session, const Parameters&) { return 
 Result<Answer> AnswerOom(SessionIndex& session, const Parameters&) { return DocumentAnswer(session, "oom"); }
 Result<Answer> AnswerRanks(SessionIndex& session, const Parameters&) { return DocumentAnswer(session, "ranks"); }
 
+// null for a session that is not one of a measured run.
+Result<Answer> AnswerLedger(SessionIndex& session, const Parameters& parameters) {
+  (void)parameters;
+  Result<std::string> text = session.DocumentText("ledger");
+  if (!text && text.error().code != ErrorCode::kNotFound) return tl::unexpected(std::move(text).error());
+  return Answer{Answer::Type::kJson, text ? *std::move(text) : "null"};
+}
+
 }  // namespace
 
 const QuestionInfo kSessionQuestion = {"session", {}, AnswerSession};
@@ -162,5 +170,6 @@ const QuestionInfo kSummaryQuestion = {"summary", {}, AnswerSummary};
 const QuestionInfo kExplainQuestion = {"explain", {}, AnswerExplain};
 const QuestionInfo kOomQuestion = {"oom", {}, AnswerOom};
 const QuestionInfo kRanksQuestion = {"ranks", {}, AnswerRanks};
+const QuestionInfo kLedgerQuestion = {"ledger", {}, AnswerLedger};
 
 }  // namespace memstrata

@@ -107,7 +107,7 @@ def test_memory_that_ends_is_an_answer(program: Program) -> None:
 
 def test_what_cannot_be_compared_is_said_before_anything_runs(program: Program) -> None:
     python = python_with_transformers()
-    refused = {("--lora-rank", "8"): "LoRA", ("--parallel", "dp=2"): "one device", ("--card", "mi300x"): "NVIDIA"}
+    refused = {("--lora-rank", "8"): "Adapters", ("--parallel", "dp=2"): "one device", ("--card", "mi300x"): "NVIDIA"}
     for arguments, word in refused.items():
         status, answer = compare(program, python, "gpt2", *arguments)
         assert status == USAGE and word in answer["message"]

@@ -4,6 +4,7 @@ import { render } from "preact";
 import { Client } from "../data/client.ts";
 import { EmbeddedSource } from "../data/embedded_source.ts";
 import { HttpSource } from "../data/http_source.ts";
+import type { Ledger } from "../data/ledger.ts";
 import type { DataSource } from "../data/source.ts";
 import type { Explain, Progress, Session, Summary } from "../data/types.ts";
 import { AppState } from "../state/app_state.ts";
@@ -51,6 +52,14 @@ function loadTexts(app: AppState): void {
     },
     (error: Error) => {
       app.explainError.value = error.message;
+    },
+  );
+  client.json("ledger", {}, never).then(
+    (answer) => {
+      app.ledger.value = answer as Ledger | null;
+    },
+    (error: Error) => {
+      app.announcement.value = error.message;
     },
   );
 }

@@ -2,6 +2,7 @@
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { type ThemeName, themes } from "../base/palette.ts";
 import type { Client } from "../data/client.ts";
+import type { Ledger } from "../data/ledger.ts";
 import type { Axis } from "../data/tile_request.ts";
 import type { Explain, ExplainHeap, Heap, Session, Summary, SummaryHeap } from "../data/types.ts";
 import { encodeState, type Grouping, type Order, type SavedState } from "./url.ts";
@@ -24,6 +25,8 @@ export class AppState {
   readonly explain = signal<Explain | null>(null);
   /** Why there are no findings and steps, when the engine could not make them. */
   readonly explainError = signal<string | null>(null);
+  /** Of a measured run; null for every other session. */
+  readonly ledger = signal<Ledger | null>(null);
   readonly view: Signal<string>;
   readonly heapIndex: Signal<number>;
   readonly axis: Signal<Axis>;

@@ -5,6 +5,7 @@ import { breakdownView } from "./breakdown/index.tsx";
 import { compareView } from "./compare/index.tsx";
 import { diagnosticsView } from "./diagnostics/index.tsx";
 import { findingsView } from "./findings/index.tsx";
+import { ledgerView } from "./ledger/index.tsx";
 import { memoryProfileView } from "./memory_profile/index.tsx";
 import { oomView } from "./oom/index.tsx";
 import { overviewView } from "./overview/index.tsx";
@@ -27,6 +28,7 @@ export const views: readonly View[] = [
   programsView,
   compareView,
   ranksView,
+  ledgerView,
   findingsView,
   diagnosticsView,
   sourcesView,

@@ -1,0 +1,75 @@
+#include "ledger/moment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/duration.h"
+
+namespace memstrata::ledger {
+namespace {
+
+using measure::DeviceSample;
+using measure::HostSample;
+using measure::MeasuredSession;
+
+// When something of the run still held memory for the last time: a framework's last answer, else the last sample that
+// met a process.
+int64_t EndNs(const MeasuredSession& session) {
+  int64_t end_ns = INT64_MIN;
+  for (const measure::FrameworkProcess& process : session.processes) {
+    if (!process.samples.empty()) end_ns = std::max(end_ns, process.samples.back().time_ns);
+  }
+  if (end_ns != INT64_MIN) return end_ns;
+  for (const HostSample& sample : session.host_samples) {
+    if (sample.process_count > 0) end_ns = sample.time_ns;
+  }
+  return end_ns;
+}
+
+template <class Sample, class Bytes>
+const Sample* Choose(const std::vector<Sample>& samples, When when, int64_t limit_ns, const Bytes& bytes) {
+  const Sample* chosen = nullptr;
+  for (const Sample& sample : samples) {
+    const std::optional<uint64_t> value = bytes(sample);
+    if (!value) continue;
+    if (when.kind == When::Kind::kPeak) {
+      if (chosen == nullptr || *value > *bytes(*chosen)) chosen = &sample;
+    } else if (chosen == nullptr || sample.time_ns <= limit_ns) {
+      chosen = &sample;
+    }
+  }
+  return chosen;
+}
+
+int64_t LimitNs(const MeasuredSession& session, When when) {
+  return when.kind == When::Kind::kTime ? when.time_ns : EndNs(session);
+}
+
+}  // namespace
+
+Result<When> ParseWhen(const MeasuredSession& session, const std::string& at) {
+  if (at == "peak") return When{When::Kind::kPeak, 0};
+  if (at == "end") return When{When::Kind::kEnd, 0};
+  constexpr double kLongestNs = 1e18;  // 31 years
+  const std::optional<double> duration_ns = ParseDuration(at);
+  if (!duration_ns || !(*duration_ns >= 0) || *duration_ns > kLongestNs) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("\"{}\" is no moment; give peak, end, or a time after the first sample such as 1.5s.", at));
+  }
+  const int64_t begin_ns = session.host_samples.empty() ? 0 : session.host_samples.front().time_ns;
+  return When{When::Kind::kTime, begin_ns + static_cast<int64_t>(*duration_ns)};
+}
+
+const DeviceSample* FindDeviceSample(const MeasuredSession& session, uint32_t device, When when) {
+  return Choose(session.device_samples, when, LimitNs(session, when), [device](const DeviceSample& sample) {
+    return sample.device == device ? std::optional<uint64_t>(sample.used_bytes) : std::nullopt;
+  });
+}
+
+const HostSample* FindHostSample(const MeasuredSession& session, When when) {
+  return Choose(session.host_samples, when, LimitNs(session, when),
+                [](const HostSample& sample) { return std::optional<uint64_t>(sample.resident_bytes); });
+}
+
+}  // namespace memstrata::ledger

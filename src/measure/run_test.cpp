@@ -1,0 +1,126 @@
+#include "measure/run.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+namespace memstrata::measure {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Run : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) / ("run-" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+    setenv("MEMSTRATA_NVIDIA_LIBRARY", FAKE_NVML, 1);
+    setenv("FAKE_DEVICES", (folder_ / "devices").c_str(), 1);
+    std::ofstream(folder_ / "devices") << "device 1000 100 300 Card\n";
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  RunRequest Shell(const std::string& text) const {
+    RunRequest request;
+    request.commands = {{"sh", "-c", text}};
+    request.folder = (folder_ / "run.memstrata").string();
+    request.sample_rate_hz = 100;
+    return request;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Run, ExitStatusAndSamples) {
+  const auto session = MeasureRun(Shell("sleep 0.2; exit 7"));
+  ASSERT_TRUE(session) << session.error().message;
+  EXPECT_EQ(session->commands[0].exit_status, 7);
+  EXPECT_GE(session->commands[0].wall_ns, 200'000'000);
+  EXPECT_TRUE(session->ended);
+  EXPECT_GT(session->device_samples.size(), 3U);
+  EXPECT_EQ(session->device_samples[0].used_bytes, 400U);
+  EXPECT_EQ(FindPeaks(*session).devices[0].begin_bytes, 400U);
+  EXPECT_EQ(fs::status(folder_ / "run.memstrata").permissions(), fs::perms::owner_all);
+  EXPECT_TRUE(fs::is_regular_file(folder_ / "run.memstrata" / "session.json"));
+}
+
+TEST_F(Run, ASignalThatEndsTheProgram) {
+  const auto session = MeasureRun(Shell("kill -9 $$"));
+  ASSERT_TRUE(session);
+  EXPECT_EQ(session->commands[0].exit_status, 128 + SIGKILL);
+}
+
+TEST_F(Run, SignalsAreForwarded) {
+  std::thread sender([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    kill(getpid(), SIGUSR1);
+  });
+  const auto session =
+      MeasureRun(Shell("trap 'exit 5' USR1; i=0; while [ $i -lt 100 ]; do sleep 0.05; i=$((i+1)); done"));
+  sender.join();
+  ASSERT_TRUE(session);
+  EXPECT_EQ(session->commands[0].exit_status, 5);
+}
+
+TEST_F(Run, AHangEndsAtTheTimeout) {
+  RunRequest request = Shell("sleep 60 & wait");
+  request.timeout_ns = 300'000'000;
+  const auto session = MeasureRun(request);
+  ASSERT_TRUE(session);
+  EXPECT_TRUE(session->commands[0].timed_out);
+  EXPECT_EQ(session->commands[0].exit_status, 128 + SIGTERM);
+  EXPECT_LT(session->commands[0].wall_ns, 8'000'000'000);
+}
+
+TEST_F(Run, SeveralCommandsAtOnce) {
+  RunRequest request = Shell("exit 1");
+  request.commands.push_back({"sh", "-c", "exit 2"});
+  const auto session = MeasureRun(request);
+  ASSERT_TRUE(session);
+  ASSERT_EQ(session->commands.size(), 2U);
+  EXPECT_EQ(session->commands[0].exit_status, 1);
+  EXPECT_EQ(session->commands[1].exit_status, 2);
+}
+
+TEST_F(Run, AProgramThatIsNotThere) {
+  RunRequest request = Shell("");
+  request.commands = {{"memstrata-no-such-program"}};
+  const auto session = MeasureRun(request);
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(Run, AFullDiskEndsTheRecordingAndNotTheProgram) {
+  RunRequest request = Shell("sleep 0.3; exit 4");
+  fs::create_directories(request.folder);
+  std::ofstream(fs::path(request.folder) / "session.json") << "{}";
+  struct rlimit before {};
+  getrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, SIG_IGN);  // so that a write beyond the limit fails as on a full disk
+  struct rlimit small = {900, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  request.mode = CaptureMode::kOff;
+  const auto session = MeasureRun(request);
+  setrlimit(RLIMIT_FSIZE, &before);
+  ASSERT_TRUE(session) << session.error().message;
+  EXPECT_EQ(session->commands[0].exit_status, 4);
+  EXPECT_FALSE(session->ended);
+  EXPECT_EQ(session->bad_line_count, 0U);
+}
+
+TEST_F(Run, AFolderThatIsNoSessionIsLeftAlone) {
+  RunRequest request = Shell("exit 0");
+  fs::create_directories(request.folder);
+  std::ofstream(fs::path(request.folder) / "thesis.txt") << "text";
+  const auto session = MeasureRun(request);
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(fs::exists(fs::path(request.folder) / "thesis.txt"));
+}
+
+}  // namespace
+}  // namespace memstrata::measure

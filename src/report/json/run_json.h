@@ -1,0 +1,16 @@
+#pragma once
+// `memstrata run --json`: docs/reference/json/run.schema.json.
+
+#include <string>
+
+#include "base/json_writer.h"
+#include "measure/peaks.h"
+
+namespace memstrata {
+
+std::string RunJson(const measure::MeasuredSession& session, const measure::RunPeaks& peaks);
+
+/// The array under "missing".
+void WriteGaps(JsonWriter& json, const std::vector<measure::Gap>& gaps);
+
+}  // namespace memstrata

@@ -1,0 +1,60 @@
+#pragma once
+// What the fake libraries of the vendors say, from the text file that FAKE_DEVICES names, read at every call:
+//
+//   device TOTAL RESERVED USED NAME     one a line, in order; USED without RESERVED
+//   process DEVICE PID USED             USED "-": the vendor hides it
+//   mig DEVICE TOTAL USED               an instance of a partitioned card
+//   broken DEVICE                       it does not answer any more
+
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace fake {
+
+struct Process {
+  uint32_t process_id = 0;
+  uint64_t used_bytes = UINT64_MAX;
+};
+struct Device {
+  uint64_t total_bytes = 0, reserved_bytes = 0, used_bytes = 0;
+  std::string name;
+  bool is_broken = false;
+  std::vector<Process> processes;
+  std::vector<Device> instances;
+};
+
+inline std::vector<Device> ReadDevices() {
+  std::vector<Device> devices;
+  const char* path = std::getenv("FAKE_DEVICES");
+  std::ifstream file(path != nullptr ? path : "");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    std::string kind, used;
+    size_t index = 0;
+    fields >> kind;
+    if (kind == "device") {
+      Device device;
+      fields >> device.total_bytes >> device.reserved_bytes >> device.used_bytes >> device.name;
+      devices.push_back(device);
+    } else if (kind == "process") {
+      Process process;
+      fields >> index >> process.process_id >> used;
+      if (used != "-") process.used_bytes = std::stoull(used);
+      devices.at(index).processes.push_back(process);
+    } else if (kind == "mig") {
+      Device instance;
+      fields >> index >> instance.total_bytes >> instance.used_bytes;
+      devices.at(index).instances.push_back(instance);
+    } else if (kind == "broken") {
+      fields >> index;
+      devices.at(index).is_broken = true;
+    }
+  }
+  return devices;
+}
+
+}  // namespace fake
