@@ -20,6 +20,7 @@ def transient() -> None:
 
 
 def caught_out_of_memory() -> None:
+    hold(64)  # the allocator tells of failures once it holds something
     try:
         hold(1 << 20)
     except torch.cuda.OutOfMemoryError:
