@@ -50,13 +50,21 @@ Worst WorstOf(const std::vector<RepeatFigures>& repeats, Measured RepeatFigures:
   return worst;
 }
 
-Worst WorstDevice(const std::vector<RepeatFigures>& repeats, Measured DeviceFigures::*member, bool others_matter) {
+bool HasFramework(const RepeatFigures& repeat) {
+  return std::any_of(repeat.devices.begin(), repeat.devices.end(),
+                     [](const DeviceFigures& device) { return device.framework_bytes.value.has_value(); });
+}
+
+// `by_framework`: of the frameworks alone, whom others do not disturb; a device that none of them uses counts only
+// where there is no other.
+Worst WorstDevice(const std::vector<RepeatFigures>& repeats, Measured DeviceFigures::*member, bool by_framework) {
   Worst worst;
   for (const RepeatFigures& repeat : repeats) {
     worst.was_interrupted |= repeat.was_interrupted;
     if (repeat.devices.empty()) Take(worst, {std::nullopt, false, "No device was measured."}, "");
     for (const DeviceFigures& device : repeat.devices) {
-      worst.is_disturbed |= others_matter && device.used_by_others.value_or(false);
+      if (by_framework && !device.framework_bytes.value && HasFramework(repeat)) continue;
+      worst.is_disturbed |= !by_framework && device.used_by_others.value_or(false);
       Take(worst, device.*member, device.id);
     }
   }
@@ -241,10 +249,10 @@ std::vector<Check> Judge(const Spec& spec, const std::vector<RepeatFigures>& rep
   std::vector<Check> checks = {Errors(spec, repeats)};
   if (!spec.maximum.empty()) checks.push_back(Coverage(spec));
   const auto device = [&](const char* name, Measured DeviceFigures::*member, std::optional<uint64_t> limit_bytes,
-                          bool others_matter, std::string_view what) {
+                          bool by_framework, std::string_view what) {
     if (!limit_bytes) return;
-    checks.push_back(UpperLimit(name, "bytes", WorstDevice(repeats, member, others_matter),
-                                static_cast<double>(*limit_bytes), what));
+    checks.push_back(
+        UpperLimit(name, "bytes", WorstDevice(repeats, member, by_framework), static_cast<double>(*limit_bytes), what));
   };
   const auto figure = [&](const char* name, const char* unit, Measured RepeatFigures::*member,
                           std::optional<double> limit, std::string_view what) {
@@ -253,8 +261,8 @@ std::vector<Check> Judge(const Spec& spec, const std::vector<RepeatFigures>& rep
   const auto number = [](std::optional<uint64_t> count) {
     return count ? std::optional(static_cast<double>(*count)) : std::nullopt;
   };
-  device("device_peak", &DeviceFigures::used_bytes, limits.device_peak_bytes, true, "The peak");
-  device("framework_peak", &DeviceFigures::framework_bytes, limits.framework_peak_bytes, false, "The framework's peak");
+  device("device_peak", &DeviceFigures::used_bytes, limits.device_peak_bytes, false, "The peak");
+  device("framework_peak", &DeviceFigures::framework_bytes, limits.framework_peak_bytes, true, "The framework's peak");
   figure("host_peak", "bytes", &RepeatFigures::host_bytes, number(limits.host_peak_bytes), "The peak of host memory");
   figure("time", "s", &RepeatFigures::run_time_s, limits.run_time_s, "The time of a run");
   figure("time", "s", &RepeatFigures::iteration_time_s, limits.iteration_time_s, "The time of an iteration");

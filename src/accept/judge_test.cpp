@@ -135,6 +135,15 @@ TEST(Judge, EachDeviceIsJudgedByItself) {
   EXPECT_EQ(VerdictOf(checks, "margin"), Verdict::kFail);       // of device 1: 2 % are assumed for one repeat
 }
 
+TEST(Judge, ADeviceThatNoFrameworkUsesDoesNotOpenTheFrameworksPeak) {
+  RepeatFigures two = Good();
+  two.devices.push_back(two.devices[0]);
+  two.devices[1].framework_bytes.value = {};
+  EXPECT_EQ(VerdictOf(Judge(FullSpec(), {two}), "framework_peak"), Verdict::kPass);
+  two.devices[0].framework_bytes.value = {};
+  EXPECT_EQ(VerdictOf(Judge(FullSpec(), {two}), "framework_peak"), Verdict::kUndecided);
+}
+
 TEST(Judge, ALearnedMarginIsWhatTheRepeatsScatterBy) {
   std::vector<RepeatFigures> calm = {Good(), Good(), Good()};
   std::vector<RepeatFigures> wild = calm;

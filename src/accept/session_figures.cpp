@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "base/units.h"
@@ -52,6 +53,15 @@ DeviceFigures FiguresOfDevice(const MeasuredSession& session, const RunPeaks& pe
     if (allocator.device_index == peak.device) AddFramework(allocator, figures.framework_bytes);
   }
   return figures;
+}
+
+// A device of the machine that the run has nothing on: the vendor names its users and none is of the run, and no
+// framework holds anything there.
+bool IsUnused(const RunPeaks& peaks, const DevicePeak& peak) {
+  const bool has_framework =
+      std::any_of(peaks.allocators.begin(), peaks.allocators.end(),
+                  [&](const AllocatorPeak& allocator) { return allocator.device_index == peak.device; });
+  return !has_framework && peak.own && peak.own->bytes == 0;
 }
 
 // Devices that a framework uses and no vendor's library names.
@@ -118,7 +128,9 @@ RepeatFigures FiguresOfSession(const MeasuredSession& session) {
   const RunPeaks peaks = measure::FindPeaks(session);
   RepeatFigures figures;
   figures.folder = session.folder;
-  for (const DevicePeak& peak : peaks.devices) figures.devices.push_back(FiguresOfDevice(session, peaks, peak));
+  for (const DevicePeak& peak : peaks.devices) {
+    if (!IsUnused(peaks, peak)) figures.devices.push_back(FiguresOfDevice(session, peaks, peak));
+  }
   AddUnnamedDevices(peaks, figures);
   figures.host_bytes = ToMeasured(peaks.host);
   figures.run_time_s = {static_cast<double>(peaks.wall_ns) / kNsPerS, false,

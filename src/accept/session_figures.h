@@ -6,7 +6,7 @@
 
 namespace memstrata::accept {
 
-/// All but what iterations and quality say.
+/// All but what iterations and quality say. Devices that the run has nothing on are left out where that is known.
 RepeatFigures FiguresOfSession(const measure::MeasuredSession& session);
 
 }  // namespace memstrata::accept
