@@ -90,7 +90,7 @@ bool IsPythonPlumbing(std::string_view function, std::string_view file) {
 
 // Python code of the frameworks by its place in an installation.
 constexpr std::string_view kFrameworkPaths[] = {
-    "/torch/",         "/jax/_src/",         "/jaxlib/",
+    "/torch/",         "/jax/_src/",    "/jaxlib/",
     "/flax/",          "/accelerate/",  "/transformers/",
     "/deepspeed/",     "/lightning/",   "/pytorch_lightning/",
     "/megatron/",      "/peft/",        "/diffusers/",

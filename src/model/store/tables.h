@@ -49,10 +49,10 @@ struct EventTable {
 };
 
 enum AllocationFlag : uint8_t {
-  kPreexisting = 1,       // lived before the first recorded event
-  kFreeUnmatched = 2,     // known only by its free: the allocation was not recorded
-  kDisplaced = 4,         // ended because its address was allocated again: its free was not recorded
-  kGhost = 8,             // live at the end by the events, but no block of the final state explains it
+  kPreexisting = 1,        // lived before the first recorded event
+  kFreeUnmatched = 2,      // known only by its free: the allocation was not recorded
+  kDisplaced = 4,          // ended because its address was allocated again: its free was not recorded
+  kGhost = 8,              // live at the end by the events, but no block of the final state explains it
   kBlockApproximate = 16,  // block_bytes follows from rounding rules, it was not recorded
   kReservedStack = 32      // no block of the allocator: what the runtime reserved beside it, until the next change
 };
