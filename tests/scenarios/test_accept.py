@@ -20,7 +20,7 @@ from tests.integration.program import SCHEMAS, Program, check_schema
 PASS, UNDECIDED, USAGE, FAIL = 0, 1, 2, 3
 TIMEOUT_S = 120
 
-# Each function is a workload; memory is written to, so that the kernel counts it.
+# Each function is a workload; memory is written to, so that the kernel counts it, and more than the recorder's own.
 WORKLOADS = """
 import os, signal, sys, time
 
@@ -32,7 +32,7 @@ def hold(size):
     return block
 
 def steady(batch=1, precision="fp32"):
-    hold(int(batch) * (16 << 20))
+    hold(int(batch) * (64 << 20))
 
 def leak():
     kept.append(hold(8 << 20))
@@ -58,6 +58,7 @@ def forks():
     os.waitpid(child, 0)
 
 def writes(text="1.0 2.0"):
+    hold(64 << 20)
     with open("output.txt", "w") as file:
         file.write(text)
 
