@@ -47,8 +47,8 @@ int RunConvert(const Arguments& arguments, Console& console) {
 constexpr FlagSpec kFlags[] = {
     {"--to", "", "FORMAT", "csv or json (one table), or XProf's Memory Profile or Memory Viewer JSON", kTargets},
     {"--table", "", "NAME",
-     "events (default), allocations, segments, final_segments, blocks, spans, stacks, frames, heaps, sources or "
-     "diagnostics"},
+     "events (default), allocations, segments, final_segments, blocks, spans, stacks, frames, heaps, sources, "
+     "diagnostics; of XPlane profiles also profile_events and program_runs"},
     {"--output", "-o", "PATH", "Write to this file instead of standard output"},
     {"--xprof-compat", "", "",
      "With --to xprof-memory-profile: what XProf itself prints, with its mistakes, to compare numbers"},

@@ -22,6 +22,7 @@ const largeFileBytes = 300e6;
 const columns = 1536;
 const stackTile = "kind=alloc_stack&axis=seq&group=category&order=grouped&hide=&max_runs=20000";
 const moveMs = 2500;
+const goingMs = 500;
 
 interface Row {
   what: string;
@@ -156,8 +157,11 @@ async function measureFile(browser: Browser, file: string): Promise<Row[]> {
     return rows;
   } finally {
     server.removeAllListeners("exit");
-    server.kill("SIGINT");
+    const ended = new Promise((resolve) => server.once("exit", resolve));
+    if (server.kill("SIGINT")) await ended;
     await page.close();
+    // The page's process goes some time after it; until then its CPU time counts, and then no more.
+    await new Promise((resolve) => setTimeout(resolve, goingMs));
   }
 }
 
