@@ -201,26 +201,41 @@ void Plot::DrawBandName(Canvas& canvas, const Theme& theme, uint32_t group, cons
   canvas.Text({left + width, y}, bytes, {kNameSize, colour, FontWeight::kRegular, TextAnchor::kEnd});
 }
 
-// Below the line, at its right end or right of its last rise to the top.
+// Below the line with the bytes there: at its right end, or right of its last rise to the top where the end has no
+// room.
 void Plot::NameReserved(Canvas& canvas, const Theme& theme) const {
-  uint64_t highest = 0;
+  constexpr double kRoom = 22;  // for one row of text
+  const uint32_t last = grid_.column_count() - 1;
   uint32_t rise = 0;
-  for (uint32_t column = 0; column < grid_.column_count(); ++column) {
+  uint64_t highest = 0;
+  for (uint32_t column = 0; column <= last; ++column) {
     const uint64_t bytes = Highest(heap_->heap_index.Reserved(), column);
-    if (bytes <= highest) continue;
-    highest = bytes;
-    rise = column;
+    if (bytes > highest) rise = column;
+    highest = std::max(highest, bytes);
   }
-  const std::string text = fmt::format("reserved {}", FormatBytes(highest));
-  const double width = TextWidth(text, 12, FontWeight::kBold);
-  const double y = Y(static_cast<double>(highest));
-  const bool is_high_at_end = Highest(heap_->heap_index.Reserved(), grid_.column_count() - 1) == highest;
-  const double right_end = area_.right() - width - 8;
-  const double left = is_high_at_end ? right_end : std::min(ColumnX(rise) + 10, right_end);
-  if (CeilingBetween(left, left + width) < y + 22) return;
-  canvas.Text({left, y + 16}, text, {12, theme.ink2, FontWeight::kBold, TextAnchor::kStart});
-  if (CeilingBetween(left, left + width) > y + 38)
-    canvas.Text({left, y + 31}, "hatched: idle", {12, theme.ink2, FontWeight::kRegular, TextAnchor::kStart});
+  const auto name = [&](uint32_t column) {
+    const uint64_t bytes = Highest(heap_->heap_index.Reserved(), column);
+    const std::string text = fmt::format("reserved {}", FormatBytes(bytes));
+    const double width = TextWidth(text, 12, FontWeight::kBold);
+    const double y = Y(static_cast<double>(bytes));
+    const double left = std::min(ColumnX(column) + 10, area_.right() - width - 8);
+    const double ceiling = CeilingBetween(left, left + width);
+    if (ceiling < y + kRoom || !IsReservedFlat(bytes, left, left + width)) return false;
+    canvas.Text({left, y + 16}, text, {12, theme.ink2, FontWeight::kBold, TextAnchor::kStart});
+    if (ceiling > y + kRoom + 16)
+      canvas.Text({left, y + 31}, "hatched: idle", {12, theme.ink2, FontWeight::kRegular, TextAnchor::kStart});
+    return true;
+  };
+  // The line at its end, where it stays as high for the length of the name; else after its last rise to the top.
+  if (!name(last)) name(rise);
+}
+
+bool Plot::IsReservedFlat(uint64_t bytes, double left, double right) const {
+  for (uint32_t column = 0; column < grid_.column_count(); ++column) {
+    const bool is_inside = ColumnX(column) >= left && ColumnX(column) <= right;
+    if (is_inside && Highest(heap_->heap_index.Reserved(), column) != bytes) return false;
+  }
+  return true;
 }
 
 void Plot::DrawLines(Canvas& canvas, const Theme& theme) const {
