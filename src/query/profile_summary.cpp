@@ -47,6 +47,17 @@ std::optional<uint64_t> DeviceMemoryOf(const Store& store, const Heap& heap) {
   return std::nullopt;
 }
 
+// Share of the recording's time in which 99 % of the peak or more are in use.
+double FlatShare(const Store& store, const Heap& heap, uint64_t peak_bytes) {
+  const ProfileView view(store, false);
+  int64_t flat_ps = 0;
+  for (uint32_t row = heap.events.begin; row + 1 < heap.events.end; ++row) {
+    if (view.UsedBytes(row) >= peak_bytes - peak_bytes / 100) flat_ps += view.TimePs(row + 1) - view.TimePs(row);
+  }
+  const int64_t all_ps = view.TimePs(heap.events.end - 1) - view.TimePs(heap.events.begin);
+  return all_ps <= 0 ? 0 : static_cast<double>(flat_ps) / static_cast<double>(all_ps);
+}
+
 void AddNotes(const Store& store, const Heap& heap, const ProfileAllocator& allocator, ProfileSummary& summary) {
   std::vector<std::string>& notes = summary.notes;
   constexpr double kWorthSaying = 0.0005;  // 0.1 % as printed
@@ -64,15 +75,14 @@ void AddNotes(const Store& store, const Heap& heap, const ProfileAllocator& allo
                     FormatPercent(summary.fragmentation), FormatPercent(1 - summary.fragmentation),
                     FormatBytes(*summary.largest_request_bytes), FormatBytes(*summary.free_bytes)));
   }
-  const ProfileView view(store, false);
-  uint64_t lowest = UINT64_MAX;
-  for (uint32_t row = heap.events.begin; row < heap.events.end; ++row) lowest = std::min(lowest, view.UsedBytes(row));
-  if (summary.used_bytes - lowest <= summary.used_bytes / 100) {
-    notes.push_back(summary.stack_bytes > 0 ? "The line is flat: a TPU program reserves its stack when it starts, and "
-                                              "what was allocated before the profiler was on "
-                                              "stays. The plan of the program shows what happens inside."
-                                            : "The line is nearly flat: what is live was allocated before the profiler "
-                                              "was on, or is kept for the whole recording.");
+  constexpr double kMostlyFlat = 0.7;
+  if (const double flat = FlatShare(store, heap, summary.used_bytes); flat >= kMostlyFlat) {
+    notes.push_back(fmt::format(
+        "The line is flat for {} of the time: {}", FormatPercent(flat),
+        summary.stack_bytes > 0
+            ? "a TPU program reserves its stack when it starts, and what was allocated before the profiler was on "
+              "stays. The plan of the program shows what happens inside."
+            : "what is live then was allocated before the profiler was on, or is kept."));
   }
   notes.emplace_back(
       "This view is measured over time and across programs; the static plan of a program is in its own order and knows "

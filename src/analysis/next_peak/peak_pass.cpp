@@ -57,6 +57,8 @@ std::string Remedy(const HeapAnalysis& analysis, const std::vector<Band>& bands)
 std::vector<Finding> ReportPeak(const HeapAnalysis& analysis) {
   const std::vector<Band> bands = FindBands(analysis);
   if (analysis.peak.bytes == 0 || bands.empty()) return {};
+  // The summary of a profile says who holds its peak; a job of hundreds of hosts has thousands of heaps.
+  if (analysis.store->HasXPlaneDetails(*analysis.heap)) return {};
   const Band& maker = MakerOfThePeak(bands, analysis.peak.bytes);
   Finding finding;
   finding.id = "peak";

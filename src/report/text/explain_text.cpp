@@ -63,8 +63,8 @@ class ExplainText {
       out_ += "  " + style_.Warn(WrapLines(finding.text, width_ - 4, 4)) + "\n";
       if (!finding.remedy.empty()) out_ += "    " + WrapLines(finding.remedy, width_ - 6, 4) + "\n";
     }
-    if (quiet.empty()) return;
-    out_ += "  " + WrapLines((is_healthy ? "No fault found. " : "") + quiet, width_ - 4, 4) + "\n";
+    if (is_healthy) quiet = quiet.empty() ? "No fault found." : "No fault found. " + quiet;
+    if (!quiet.empty()) out_ += "  " + WrapLines(quiet, width_ - 4, 4) + "\n";
   }
 
   void WriteSteps(const HeapExplained& heap) {

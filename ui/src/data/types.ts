@@ -175,8 +175,17 @@ export interface SummaryHeap {
   largest_request_now_bytes?: number | null;
 }
 
+/** One host of a run of several. */
+export interface HostSummary {
+  host: string;
+  worst_heap: string;
+  peak_used_bytes: number;
+  utilization: number | null;
+}
+
 export interface Summary {
   heaps: SummaryHeap[];
+  hosts?: HostSummary[];
 }
 
 export interface Step {

@@ -13,6 +13,7 @@ import { ProfilePlot, runLimit } from "../../widgets/profile_plot.tsx";
 import { Segmented } from "../../widgets/segmented.tsx";
 import { needPart, type View } from "../view.ts";
 import { ProfileHelp } from "./help.tsx";
+import { Hosts } from "./hosts.tsx";
 import { profileSentence } from "./model.ts";
 import { ProgramCard } from "./program_card.tsx";
 import "./style.css";
@@ -63,6 +64,7 @@ function MemoryProfile() {
       <div class="ms-profile">
         {summary && <Headline summary={summary} />}
         <ProfilePlot withFree={withFree} withPlans={withPlans} />
+        <Hosts />
         {summary ? <PeakTable summary={summary} /> : <LoadingNotice what="Adding up what was live at the peak." />}
         <ProgramCard />
         <ProgramRuns />
@@ -75,7 +77,11 @@ function MemoryProfile() {
 function Headline({ summary }: { summary: SummaryHeap }) {
   const app = useApp();
   const used = summary.peak.used;
+  const begin = app.heap.value.begin_time_ns;
+  const peakTime =
+    used?.time_ns != null && begin !== null ? formatDuration(used.time_ns - Number(begin)) : "not recorded";
   const facts: [string, string, string][] = [
+    ["Time of the peak", peakTime, `after the first event; at event ${formatCount(used?.seq)}`],
     ["Stack at the peak", formatBytes(used?.stack_bytes), formatExactBytes(used?.stack_bytes)],
     ["Heap at the peak", formatBytes(used?.live_bytes), formatExactBytes(used?.live_bytes)],
     ["Free at the peak", formatBytes(used?.free_bytes), formatExactBytes(used?.free_bytes)],
