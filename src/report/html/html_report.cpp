@@ -16,6 +16,7 @@ namespace memstrata {
 namespace {
 
 constexpr uint32_t kColumnCount = 1536;
+constexpr double kMostlyUnknown = 0.85;  // from here on the page colours by stack of its own accord
 constexpr uint32_t kCloseUpEvents = 16'384;
 constexpr size_t kMostOutOfMemory = 5;
 constexpr uint64_t kRowsOfHolders = 2000;       // what the page asks for
@@ -115,7 +116,8 @@ class HeapReport {
         heap_(heap),
         embedder_(embedder),
         range_end_(heap.heap_index.range_end()),
-        peak_seq_(heap.heap_index.LivePeak().moment.seq()) {}
+        peak_seq_(heap.heap_index.LivePeak().moment.seq()),
+        is_mostly_unknown_(heap.heap.capabilities.has_stacks && UnknownShareAtPeak() > kMostlyUnknown) {}
 
   void AddPictures() {
     AddTiles("seq", 0, range_end_);
@@ -147,6 +149,17 @@ class HeapReport {
  private:
   Parameters Base() const { return Parameters().Set("heap", heap_.index); }
 
+  double UnknownShareAtPeak() const {
+    const AllocationTable& table = session_.store().allocations;
+    const Peak peak = heap_.heap_index.LivePeak();
+    uint64_t unknown_bytes = 0;
+    for (uint32_t row = heap_.heap.allocations.begin; row < heap_.heap.allocations.end; ++row) {
+      const bool is_unknown = session_.CategoryOfRow()[row] == Category::kUnknown;
+      if (is_unknown && IsLive(table, row, peak.moment)) unknown_bytes += table.size_bytes[row];
+    }
+    return peak.bytes == 0 ? 0 : static_cast<double>(unknown_bytes) / static_cast<double>(peak.bytes);
+  }
+
   void AddTiles(std::string_view axis, uint64_t begin, uint64_t end) {
     const uint64_t columns = axis == "seq" ? std::min<uint64_t>(kColumnCount, end - begin) : kColumnCount;
     Parameters tile = Base().Set("axis", std::string(axis)).Set("begin", begin).Set("end", end).Set("columns", columns);
@@ -155,6 +168,8 @@ class HeapReport {
     tile.Set("kind", "alloc_stack").Set("group", "category").Set("order", "grouped").Set("max_runs", uint64_t{20'000});
     tile.Set("min_bytes", PowerOfTwoBelow(heap_.heap_index.LivePeak().bytes / kSmallestBlockFraction));
     embedder_.Add({"tile", tile, "single blocks in the timeline"});
+    if (is_mostly_unknown_)
+      embedder_.Add({"tile", Parameters(tile).Set("group", "stack"), "single blocks in the timeline, by stack"});
     if (session_.store().HasXPlaneDetails(heap_.heap)) {
       embedder_.Add({"tile", Parameters(profile).Set("kind", "xla_profile"), "memory profiles"});
     }
@@ -202,6 +217,7 @@ class HeapReport {
   Embedder& embedder_;
   uint32_t range_end_;
   uint32_t peak_seq_;
+  bool is_mostly_unknown_;
 };
 
 void AddPrograms(SessionIndex& session, Embedder& embedder) {
