@@ -20,7 +20,7 @@ constexpr std::string_view kSnapshot =
     R"({"action": "free_completed", "addr": 4096, "size": 512, "stream": 0, "frames": []}]]})";
 
 memstrata::Result<std::shared_ptr<memstrata::SessionIndex>> Load(const std::vector<std::string>&,
-                                                                 const std::function<void(std::string_view)>&) {
+                                                                 const std::function<void(memstrata::ReadingState)>&) {
   memstrata::OpenOptions options;
   options.context.limits.memory_bytes = 64 << 20;
   auto store = memstrata::OpenBytes("fuzz.json", std::string(kSnapshot), options);

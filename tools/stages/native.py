@@ -12,7 +12,7 @@ from pathlib import Path
 from .junit import read_counts
 from .stage import BUILD, REPOSITORY, Counts, Log, StageError
 
-FUZZ_SECONDS_DEFAULT = 60
+FUZZ_SECONDS_DEFAULT = 25
 USES_THREADS = re.compile(r"std::(jthread|thread|mutex|shared_mutex|atomic|condition_variable|async)\b|httplib::")
 
 
@@ -82,7 +82,7 @@ def threads(log: Log) -> Counts:
 
 
 def fuzz(log: Log) -> Counts:
-    """Each fuzzer for MEMSTRATA_FUZZ_SECONDS (default 60), two at a time. One fuzzer is one test."""
+    """Each fuzzer for MEMSTRATA_FUZZ_SECONDS (default 25), two at a time. One fuzzer is one test."""
     folder = configure(log, "asan")
     log.need(["cmake", "--build", folder])
     fuzzers = sorted(path for path in (folder / "fuzz").glob("fuzz_*") if path.is_file() and os.access(path, os.X_OK))
