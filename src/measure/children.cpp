@@ -69,11 +69,11 @@ void Children::Reap() {
       runs_[i].ended = true;
       runs_[i].exit_status = dryrun::ExitStatusOf(status);
       runs_[i].wall_ns = MonotonicNs() - processes_[i].begin_ns;
-      // Until it executes its program a child shares the memory of this process, and the kernel counts that.
-      struct rusage own {};
-      getrusage(RUSAGE_SELF, &own);
-      if (usage.ru_maxrss > own.ru_maxrss)
-        runs_[i].highest_resident_bytes = static_cast<uint64_t>(usage.ru_maxrss) * dryrun::kBytesPerMaxrss;
+      // Until it executes its program a child shares the memory of this process, and the kernel counts that. Not
+      // ru_maxrss of this process: it remembers in its turn who started it.
+      const std::optional<ProcessMemory> own = ReadProcessMemory(getpid());
+      const uint64_t highest_bytes = static_cast<uint64_t>(usage.ru_maxrss) * dryrun::kBytesPerMaxrss;
+      if (own && highest_bytes > own->highest_resident_bytes) runs_[i].highest_resident_bytes = highest_bytes;
     }
   }
 }
