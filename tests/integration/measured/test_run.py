@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -162,3 +164,12 @@ def test_files_are_private(host: Runner) -> None:
     for file in measured.folder.rglob("*"):
         if file.is_file():
             assert file.stat().st_mode & 0o077 == 0, file
+
+
+def test_a_large_starter_does_not_hide_the_peak_of_a_short_program(program: Program, tmp_path: Path) -> None:
+    """The kernel's count of a process begins with the memory of who started it."""
+    command = [str(program.binary), "run", "--json", "-q", "-o", str(tmp_path / "run")]
+    command += ["--", sys.executable, "-c", "block = b'x' * (64 << 20)"]
+    starter = f"block = b'x' * (256 << 20); import subprocess; subprocess.run({command}, check=True)"
+    done = subprocess.run([sys.executable, "-c", starter], check=True, timeout=60, capture_output=True)
+    assert 64 * MIB <= json.loads(done.stdout)["host_peak"]["bytes"] < 256 * MIB
