@@ -168,7 +168,7 @@ def test_files_are_private(host: Runner) -> None:
 
 def test_a_large_starter_does_not_hide_the_peak_of_a_short_program(program: Program, tmp_path: Path) -> None:
     """The kernel's count of a process begins with the memory of who started it."""
-    command = [str(program.binary), "run", "--json", "-q", "-o", str(tmp_path / "run")]
+    command = [str(program.binary), "run", "--json", "-q", "-o", str(tmp_path / "run.memstrata")]
     command += ["--", sys.executable, "-c", "block = b'x' * (64 << 20)"]
     starter = f"block = b'x' * (256 << 20); import subprocess; subprocess.run({command}, check=True)"
     done = subprocess.run([sys.executable, "-c", starter], check=True, timeout=60, capture_output=True)
