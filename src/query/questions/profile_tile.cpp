@@ -1,10 +1,27 @@
-// The tile xla_profile: stack, heap and free memory of an XLA allocator, at the highest moment of each column.
+// The tile xla_profile: stack, heap and free memory of an XLA allocator at the highest moment of each column, and the
+// highest fragmentation in it.
 
+#include <algorithm>
 #include <limits>
 
 #include "query/tile_request.h"
 
 namespace memstrata {
+namespace {
+
+constexpr double kUnknownShare = std::numeric_limits<double>::quiet_NaN();
+
+// Of the rows [begin, end), one at least; unknown where the profiler divided by no free bytes.
+double HighestFragmentation(const XPlaneEventTable& details, uint32_t begin, uint32_t end) {
+  double highest = kUnknownShare;
+  for (uint32_t row = begin; row < end; ++row) {
+    const bool is_higher = details.nan[row] == 0 && !(details.fragmentation[row] <= highest);
+    if (is_higher) highest = details.fragmentation[row];
+  }
+  return highest;
+}
+
+}  // namespace
 
 Result<Answer> AnswerProfileTile(SessionIndex& session, const Parameters& parameters) {
   MEMSTRATA_ASSIGN_OR_RETURN(TileRequest request, ReadTileRequest(session, parameters));
@@ -23,8 +40,9 @@ Result<Answer> AnswerProfileTile(SessionIndex& session, const Parameters& parame
     stack_bytes.push_back(details.stack_bytes[row]);
     heap_bytes.push_back(details.heap_bytes[row]);
     free_bytes.push_back(details.free_bytes[row]);
-    fragmentation.push_back(details.nan[row] != 0 ? std::numeric_limits<double>::quiet_NaN()
-                                                  : details.fragmentation[row]);
+    fragmentation.push_back(begin < end
+                                ? HighestFragmentation(details, heap.events.begin + begin, heap.events.begin + end)
+                                : HighestFragmentation(details, row, row + 1));
   }
   FrameWriter frame("xla_profile");
   StartTile(frame, request);
