@@ -19,6 +19,9 @@ from . import cli_reference, python_reference, render_terminal
 from .doc_commands import REPOSITORY, blocks_of, problems_of
 
 SAMPLE = REPOSITORY / "tests" / "sample" / "training_oom.pickle"
+WHOLE_RUN = (
+    REPOSITORY / "tests" / "samples" / "recordings" / "training.torch-2.11.pickle.gz"
+)  # of which nothing is missing
 # A small decoder, for the pages that plan from a configuration.
 MODEL_CONFIG = {
     "model_type": "llama",
@@ -80,6 +83,7 @@ def command_problems(binary: Path) -> tuple[int, list[str]]:
             folder = Path(name) / "work" / page.relative_to(REPOSITORY)
             folder.mkdir(parents=True)
             (folder / "snapshot.pickle").write_bytes(SAMPLE.read_bytes())
+            (folder / "job.pickle").write_bytes(gzip.decompress(WHOLE_RUN.read_bytes()))
             (folder / "config.json").write_text(json.dumps(MODEL_CONFIG))
             (folder / "snapshot.pickle.gz").write_bytes(gzip.compress(SAMPLE.read_bytes(), mtime=0))
             for block in blocks_of(page):
