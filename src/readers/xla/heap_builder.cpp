@@ -139,14 +139,13 @@ void GatherEvents(Store& store, DecodedEvents& events, std::span<const uint32_t>
   OperationStacks stacks(store);
   into.time_ns.Resize(into.kind.size(), kNoTime);
   for (const uint32_t row : order) {
-    into.kind.PushBack(events.is_allocation[row] != 0 ? EventKind::kAlloc : EventKind::kFreeCompleted);
+    const bool is_allocation = events.is_allocation[row] != 0;
+    into.kind.PushBack(is_allocation ? EventKind::kAlloc : EventKind::kFreeCompleted);
+    into.stack.PushBack(is_allocation ? stacks.Of(events.details.op[row]) : StackId{0});
     const int64_t time_ps = events.details.time_ps[row];
     const int64_t floor_ns = time_ps >= 0 ? time_ps / 1000 : -((-time_ps + 999) / 1000);
     into.time_ns.PushBack(unix_begin_ns + floor_ns);
   }
-  into.stack.ReserveMore(order.size());
-  for (const uint32_t row : order)
-    into.stack.PushBack(events.is_allocation[row] != 0 ? stacks.Of(events.details.op[row]) : StackId{0});
   events.is_allocation = {};
   Gatherer gatherer(order);
   gatherer.Move(into.addr, events.addr);
