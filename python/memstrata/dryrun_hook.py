@@ -14,15 +14,13 @@ from __future__ import annotations
 
 import atexit
 import importlib
-import importlib.abc
 import importlib.machinery
 import importlib.util
 import os
 import pickle
 import sys
-import types
 from collections import Counter
-from typing import Any, Callable, Optional
+from typing import Any, Optional
 
 SETTINGS_VARIABLE = "MEMSTRATA_DRYRUN_SETTINGS"
 
@@ -30,30 +28,6 @@ SETTINGS_VARIABLE = "MEMSTRATA_DRYRUN_SETTINGS"
 def read_settings(path: str) -> dict[str, str]:
     with open(path, encoding="utf-8") as file:
         return dict(line.rstrip("\n").split(" ", 1) for line in file if " " in line)
-
-
-class AfterImport(importlib.abc.MetaPathFinder):
-    """Calls `action` once, when the module `name` has been imported."""
-
-    def __init__(self, name: str, action: Callable[[types.ModuleType], None]) -> None:
-        self.name = name
-        self.action = action
-
-    def find_spec(self, fullname: str, path: Any, target: Any = None) -> Optional[importlib.machinery.ModuleSpec]:
-        if fullname != self.name:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
-        if spec is None or spec.loader is None:
-            return spec
-        execute = spec.loader.exec_module
-
-        def execute_and_act(module: types.ModuleType) -> None:
-            execute(module)
-            self.action(module)
-
-        spec.loader.exec_module = execute_and_act  # type: ignore[method-assign]
-        return spec
 
 
 class Recorder:
@@ -295,7 +269,10 @@ def start() -> None:
     path = os.environ.get(SETTINGS_VARIABLE)
     if not path or not os.path.exists(path):
         return
-    sys.meta_path.insert(0, AfterImport("torch", Recorder(read_settings(path)).start))
+    # The copy of `_after_import.py` that lies beside this file.
+    from memstrata_after_import import after_import  # type: ignore[import-not-found]
+
+    after_import("torch", Recorder(read_settings(path)).start)
 
 
 if __name__ == "sitecustomize":

@@ -4,6 +4,7 @@
 
 #include "analysis/diff/diff.h"
 #include "analysis/frames/useful_frame.h"
+#include "model/store/preexisting_block.h"
 #include "model/store/store_builder.h"
 
 namespace memstrata::accept {
@@ -31,20 +32,6 @@ StackId InternStack(Store& store, const std::vector<BaselineFrame>& stack) {
                                               GuessFrameKind(frame.file, frame.function)));
   }
   return store.stacks.InternStack(frames);
-}
-
-void AddBlock(AllocationTable& table, uint64_t size_bytes, StackId stack) {
-  table.addr.PushBack(0);
-  table.size_bytes.PushBack(size_bytes);
-  table.block_bytes.PushBack(kUnknownBytes);
-  table.alloc_seq.PushBack(kNone);
-  table.free_requested_seq.PushBack(kNone);
-  table.free_seq.PushBack(kNone);
-  table.stack.PushBack(stack);
-  table.free_stack.PushBack(StackId{0});
-  table.stream.PushBack(0);
-  table.pool.PushBack(kNone);
-  table.flags.PushBack(kPreexisting);
 }
 
 }  // namespace
@@ -79,7 +66,8 @@ Result<Store> StoreOf(const BaselineHeap& heap) {
   builder.AddSource({.file = "baseline", .format = "baseline", .title = "Baseline"});
   Store& store = builder.store();
   for (const BaselineHolder& holder : heap.holders)
-    AddBlock(store.allocations, holder.bytes, InternStack(store, holder.stack));
+    AppendPreexisting(store.allocations,
+                      {.addr = 0, .size_bytes = holder.bytes, .stack = InternStack(store, holder.stack)});
   Heap row;
   row.id = heap.id;
   row.allocations = {0, static_cast<uint32_t>(store.allocations.size())};

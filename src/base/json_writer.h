@@ -61,6 +61,17 @@ class JsonWriter {
     Key(key);
     Null();
   }
+  /// A text that is not known where it is empty: null then.
+  void TextOrNull(std::string_view key, std::string_view text) {
+    Key(key);
+    text.empty() ? Null() : Value(text);
+  }
+  /// A list that is part of the form and has nothing in it.
+  void EmptyArray(std::string_view key) {
+    Key(key);
+    StartArray();
+    EndArray();
+  }
 
   /// What was written so far and not taken yet (for streaming large documents in pieces).
   std::string TakeText();

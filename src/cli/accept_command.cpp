@@ -8,6 +8,7 @@
 #include "cli/common_flags.h"
 #include "cli/output_file.h"
 #include "cli/verbs.h"
+#include "cli/verdict_status.h"
 #include "plan/request_file.h"
 #include "report/ci/junit.h"
 #include "report/json/accept_json.h"
@@ -27,12 +28,6 @@ constexpr size_t kMostSpecBytes = size_t{4} << 20;
 constexpr size_t kMostCombinations = 1000;
 constexpr std::string_view kDefaultFolder = "acceptance";
 constexpr std::string_view kMarker = "accept.json";  // a folder with it is one of ours, and may be replaced
-
-Status WriteWhole(const std::string& path, std::string_view text) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file, OutputFile::Create(path));
-  MEMSTRATA_TRY(file->Write(text));
-  return file->Commit();
-}
 
 // Makes the folder of an acceptance anew. One that holds something else is left alone.
 Status MakeFolder(const fs::path& folder) {
@@ -137,18 +132,6 @@ Status Print(const Arguments& arguments, const accept::Acceptance& acceptance,
   return console.out().Write(fmt::format("\nWritten to {}\n", folder));
 }
 
-int StatusOf(accept::Verdict verdict) {
-  switch (verdict) {
-    case accept::Verdict::kPass:
-      return kExitOk;
-    case accept::Verdict::kFail:
-      return kExitAnswerNo;
-    case accept::Verdict::kUndecided:
-      return kExitError;
-  }
-  return kExitError;
-}
-
 Result<int> AcceptOrInit(const Arguments& arguments, Console& console) {
   if (arguments.Has("--schema")) {
     MEMSTRATA_TRY(console.out().Write(data::kAcceptanceSchema));
@@ -165,13 +148,11 @@ Result<int> AcceptOrInit(const Arguments& arguments, Console& console) {
   console.ClearProgress();
   if (arguments.Has("--redact")) accept::RedactAcceptance(acceptance);
   MEMSTRATA_TRY(Print(arguments, acceptance, rows, folder, console));
-  return StatusOf(acceptance.verdict);
+  return ExitStatusOf(acceptance.verdict);
 }
 
 int RunAccept(const Arguments& arguments, Console& console) {
-  const Result<int> status = AcceptOrInit(arguments, console);
-  if (!status) return console.ReportError(status.error(), arguments.Has("--json"));
-  return console.Finish(*status);
+  return console.Finish(AcceptOrInit(arguments, console), arguments.Has("--json"));
 }
 
 constexpr FlagSpec kFlags[] = {

@@ -34,6 +34,10 @@ class Console {
   int ReportError(const Error& error, bool json);
   /// Flushes stdout; kExitError with a message when that fails, otherwise `status`.
   int Finish(int status);
+  /// Either of them: the exit status of a verb, or its error.
+  int Finish(const Result<int>& status, bool json) {
+    return status ? Finish(*status) : ReportError(status.error(), json);
+  }
 
  private:
   FileSink out_;

@@ -165,9 +165,7 @@ Result<int> RunAndPrint(const Arguments& arguments, Console& console) {
 }
 
 int RunDryRun(const Arguments& arguments, Console& console) {
-  const Result<int> status = RunAndPrint(arguments, console);
-  if (!status) return console.ReportError(status.error(), arguments.Has("--json"));
-  return console.Finish(*status);
+  return console.Finish(RunAndPrint(arguments, console), arguments.Has("--json"));
 }
 
 constexpr FlagSpec kFlags[] = {

@@ -7,6 +7,7 @@
 #include "cli/common_flags.h"
 #include "cli/output_file.h"
 #include "cli/verbs.h"
+#include "cli/verdict_status.h"
 #include "plan/request_file.h"
 #include "report/ci/gate_ci.h"
 #include "report/json/gate_json.h"
@@ -26,12 +27,6 @@ Result<accept::GateRuns> ReadRuns(const Arguments& arguments, Console& console) 
     MEMSTRATA_TRY(runs.Add(std::move(store)));
   }
   return runs;
-}
-
-Status WriteWhole(const std::string& path, const std::string& text) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file, OutputFile::Create(path));
-  MEMSTRATA_TRY(file->Write(text));
-  return file->Commit();
 }
 
 Result<int> Update(const std::string& path, const accept::GateRuns& runs, const std::string& tolerance,
@@ -72,18 +67,6 @@ Status Print(const Arguments& arguments, const accept::GateAnswer& answer, Conso
   return arguments.Has("--github") ? WriteGithub(answer, console) : Status{};
 }
 
-int StatusOf(accept::Verdict verdict) {
-  switch (verdict) {
-    case accept::Verdict::kPass:
-      return kExitOk;
-    case accept::Verdict::kFail:
-      return kExitAnswerNo;
-    case accept::Verdict::kUndecided:
-      return kExitError;
-  }
-  return kExitError;
-}
-
 Result<int> GateOrUpdate(const Arguments& arguments, Console& console) {
   const std::optional<std::string> path = arguments.Get("--baseline");
   if (!path) return Fail(ErrorCode::kInvalidArgument, "Say what to compare with: --baseline memory.json");
@@ -109,13 +92,11 @@ Result<int> GateOrUpdate(const Arguments& arguments, Console& console) {
   MEMSTRATA_ASSIGN_OR_RETURN(accept::GateAnswer answer, accept::Gate(*baseline, runs, given));
   answer.baseline_file = *path;
   MEMSTRATA_TRY(Print(arguments, answer, console));
-  return StatusOf(answer.verdict);
+  return ExitStatusOf(answer.verdict);
 }
 
 int RunGate(const Arguments& arguments, Console& console) {
-  const Result<int> status = GateOrUpdate(arguments, console);
-  if (!status) return console.ReportError(status.error(), arguments.Has("--json"));
-  return console.Finish(*status);
+  return console.Finish(GateOrUpdate(arguments, console), arguments.Has("--json"));
 }
 
 constexpr FlagSpec kFlags[] = {

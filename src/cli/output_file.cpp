@@ -60,4 +60,10 @@ Status OutputFile::Commit() {
   return CannotWrite(path_);
 }
 
+Status WriteWhole(const std::string& path, std::string_view text) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file, OutputFile::Create(path));
+  MEMSTRATA_TRY(file->Write(text));
+  return file->Commit();
+}
+
 }  // namespace memstrata::cli

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/byte_sink.h"
 
@@ -31,5 +32,8 @@ class OutputFile final : public ByteSink {
   std::string partial_;  // empty: the output goes to path_ itself
   std::FILE* file_;
 };
+
+/// The same for a text that is ready.
+Status WriteWhole(const std::string& path, std::string_view text);
 
 }  // namespace memstrata::cli

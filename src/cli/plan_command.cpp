@@ -186,9 +186,7 @@ Result<int> PlanAndPrint(const Arguments& arguments, Console& console) {
 }
 
 int RunPlan(const Arguments& arguments, Console& console) {
-  const Result<int> status = PlanAndPrint(arguments, console);
-  if (!status) return console.ReportError(status.error(), arguments.Has("--json"));
-  return console.Finish(*status);
+  return console.Finish(PlanAndPrint(arguments, console), arguments.Has("--json"));
 }
 
 constexpr FlagSpec kOwnFlags[] = {

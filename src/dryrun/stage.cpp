@@ -12,6 +12,7 @@
 #include "io/elf/dynamic_symbols.h"
 
 namespace memstrata::data {
+extern const std::string_view kDryRunAfterImport;
 extern const std::string_view kDryRunHook;
 extern const std::string_view kDeviceLibrary;
 }  // namespace memstrata::data
@@ -124,6 +125,7 @@ Result<Stage> Stage::Create(const DryRunRequest& request, const Wheel& wheel) {
     return Fail(ErrorCode::kIo, fmt::format("No folder can be made in \"{}\".", name));
   MEMSTRATA_TRY(stage.WriteLibraries(wheel));
   MEMSTRATA_TRY(WriteFile(stage.hook_folder_ + "/sitecustomize.py", data::kDryRunHook));
+  MEMSTRATA_TRY(WriteFile(stage.hook_folder_ + "/memstrata_after_import.py", data::kDryRunAfterImport));
   MEMSTRATA_TRY(stage.WriteSettings(request, wheel));
   return stage;
 }

@@ -88,9 +88,7 @@ void WriteProfileHolders(JsonWriter& json, const std::vector<ProfileHolder>& hol
     write_text("region_type", holder.region_type);
     write_text("data_type", holder.data_type);
     write_text("shape", holder.shape);
-    json.Key("stack");
-    json.StartArray();
-    json.EndArray();
+    json.EmptyArray("stack");
     json.EndObject();
   }
 }

@@ -36,7 +36,7 @@ Result<PairingResult> AllocationTracker::Run(const std::vector<FinalBlock>* fina
     MarkGhosts();
   }
   NoteUnexplainedRequests();
-  AppendPreexisting();
+  AppendPreexistingRows();
   heap_.allocations.end = static_cast<uint32_t>(table_.size());
   return result_;
 }
@@ -260,25 +260,16 @@ void AllocationTracker::NoteUnexplainedRequests() {
                               kUnknownBytes, unknown_requests_.size());
 }
 
-void AllocationTracker::AppendPreexisting() {
+void AllocationTracker::AppendPreexistingRows() {
   result_.preexisting_count = preexisting_.size();
   if (preexisting_.empty()) return;
   // Recorded with context="alloc", a free carries the stack of the allocation: then it tells who made the block.
   constexpr uint64_t kEnoughEvidence = 32;
   const bool free_stack_is_alloc_stack = equal_free_stacks_ >= kEnoughEvidence && other_free_stacks_ == 0;
   const auto base = static_cast<uint32_t>(table_.size());
-  for (const Preexisting& row : preexisting_) {
-    table_.addr.PushBack(row.addr);
-    table_.size_bytes.PushBack(row.size_bytes);
-    table_.block_bytes.PushBack(row.block_bytes);
-    table_.alloc_seq.PushBack(kNone);
-    table_.free_requested_seq.PushBack(row.free_requested_seq);
-    table_.free_seq.PushBack(row.free_seq);
-    table_.stack.PushBack(row.stack.value == 0 && free_stack_is_alloc_stack ? row.free_stack : row.stack);
-    table_.free_stack.PushBack(row.free_stack);
-    table_.stream.PushBack(row.stream);
-    table_.pool.PushBack(row.pool);
-    table_.flags.PushBack(row.flags);
+  for (PreexistingBlock& block : preexisting_) {
+    if (block.stack.value == 0 && free_stack_is_alloc_stack) block.stack = block.free_stack;
+    AppendPreexisting(table_, block);
   }
   const auto resolve = [base](uint32_t& id) {
     if (id != kNone && (id & kPreexistingBit) != 0) id = base + (id & ~kPreexistingBit);

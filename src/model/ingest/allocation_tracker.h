@@ -10,6 +10,7 @@
 
 #include "base/flat_map.h"
 #include "model/allocator/block_rounding.h"
+#include "model/store/preexisting_block.h"
 #include "model/store/store_builder.h"
 
 namespace memstrata {
@@ -55,13 +56,6 @@ class AllocationTracker {
   Result<PairingResult> Run(const std::vector<FinalBlock>* final_blocks);
 
  private:
-  // A block known to have lived before the first event; becomes a row after all others.
-  struct Preexisting {
-    uint64_t addr, size_bytes, block_bytes;
-    uint32_t free_requested_seq, free_seq, stream, pool;
-    StackId stack, free_stack;
-    uint8_t flags;
-  };
   // Marks an index into preexisting_ in the columns that refer to allocations, until the rows have their place.
   static constexpr uint32_t kPreexistingBit = 0x80000000;
 
@@ -79,7 +73,7 @@ class AllocationTracker {
   void MatchFinalBlock(const FinalBlock& block);
   void MarkGhosts();
   void NoteUnexplainedRequests();
-  void AppendPreexisting();
+  void AppendPreexistingRows();
   uint64_t Believable(uint64_t size_bytes);
   uint64_t BlockBytes(uint64_t size_bytes) const {
     return rounding_ == nullptr ? size_bytes : rounding_->BlockBytes(size_bytes);
@@ -95,7 +89,7 @@ class AllocationTracker {
   // Frees that were requested at an unknown address and are not complete yet: addr → event row. Whether there was a
   // block is known when the free completes, or when the final state has it.
   FlatMap<uint64_t, uint32_t> unknown_requests_;
-  std::vector<Preexisting> preexisting_;
+  std::vector<PreexistingBlock> preexisting_;  // become rows after all others
   PairingResult result_;
   std::span<const uint64_t> stack_levels_;  // by seq; empty = none is reserved
   StackId stack_name_{0};

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "io/protowire/message.h"
+#include "model/store/preexisting_block.h"
 #include "readers/pprof/profile.h"
 
 namespace memstrata::pprof {
@@ -109,17 +110,8 @@ class Building {
   }
 
   void AppendBlock(uint64_t size_bytes, StackId stack) {
-    AllocationTable& table = store_.allocations;
-    table.addr.PushBack(kUnknownBytes);
-    table.size_bytes.PushBack(size_bytes);
-    table.block_bytes.PushBack(kUnknownBytes);
-    for (Column<uint32_t>* column : {&table.alloc_seq, &table.free_requested_seq, &table.free_seq, &table.pool}) {
-      column->PushBack(kNone);
-    }
-    table.stack.PushBack(stack);
-    table.free_stack.PushBack(StackId{0});
-    table.stream.PushBack(builder_.InternStream(0));
-    table.flags.PushBack(kPreexisting);
+    AppendPreexisting(store_.allocations,
+                      {.size_bytes = size_bytes, .stream = builder_.InternStream(0), .stack = stack});
   }
 
   StackId StackOf(const Sample& sample) {

@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "model/ingest/allocation_tracker.h"
+#include "model/store/preexisting_block.h"
 #include "readers/xla/event_sequence.h"
 #include "readers/xla/memory_ids.h"
 
@@ -190,16 +191,8 @@ void AppendRestBeforeRecording(uint64_t preexisting_bytes, StoreBuilder& builder
     if (table.alloc_seq[row] == kNone) known_bytes += table.size_bytes[row];
   }
   if (preexisting_bytes <= known_bytes) return;
-  table.addr.PushBack(kUnknownBytes);
-  table.size_bytes.PushBack(preexisting_bytes - known_bytes);
-  table.block_bytes.PushBack(preexisting_bytes - known_bytes);
-  for (Column<uint32_t>* column : {&table.alloc_seq, &table.free_requested_seq, &table.free_seq, &table.pool}) {
-    column->PushBack(kNone);
-  }
-  table.stack.PushBack(StackId{0});
-  table.free_stack.PushBack(StackId{0});
-  table.stream.PushBack(0);
-  table.flags.PushBack(kPreexisting);
+  const uint64_t rest_bytes = preexisting_bytes - known_bytes;
+  AppendPreexisting(table, {.size_bytes = rest_bytes, .block_bytes = rest_bytes});
   ++heap.allocations.end;
 }
 

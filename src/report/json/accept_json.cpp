@@ -172,9 +172,7 @@ std::string AcceptJson(const Acceptance& acceptance, const std::vector<accept::S
   json.EndArray();
   WriteIdentity(json, acceptance);
   WriteSweep(json, rows);
-  json.Key("diagnostics");
-  json.StartArray();
-  json.EndArray();
+  json.EmptyArray("diagnostics");
   json.EndObject();
   return json.Finish();
 }

@@ -181,8 +181,7 @@ std::string DryRunJson(const DryRunAnswer& answer) {
   WriteCounts(json, "kernels", first == nullptr ? none : first->kernels);
   WriteCounts(json, "library_calls", first == nullptr ? none : first->library_calls);
   WriteAttention(json, first);
-  json.Key("snapshot");
-  answer.snapshot_path.empty() ? json.Null() : json.Value(std::string_view(answer.snapshot_path));
+  json.TextOrNull("snapshot", answer.snapshot_path);
   WriteSearch(json, answer);
   json.Field("host_peak_bytes", run.host_peak_bytes);
   json.Field("wall_ns", run.wall_ns);

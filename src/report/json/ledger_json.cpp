@@ -9,11 +9,6 @@ namespace {
 using ledger::Balance;
 using ledger::Line;
 
-void TextOrNull(JsonWriter& json, std::string_view key, std::string_view text) {
-  json.Key(key);
-  text.empty() ? json.Null() : json.Value(text);
-}
-
 // The fields of the object that is open.
 void WriteBalance(JsonWriter& json, const Balance& balance) {
   json.Field("time_ns", balance.time_ns);
@@ -23,10 +18,10 @@ void WriteBalance(JsonWriter& json, const Balance& balance) {
   for (const Line& line : balance.lines) {
     json.StartObject();
     json.Field("term", ledger::kTermNames[static_cast<size_t>(line.term)]);
-    TextOrNull(json, "process", line.process);
-    TextOrNull(json, "category", line.category);
+    json.TextOrNull("process", line.process);
+    json.TextOrNull("category", line.category);
     json.Field("bytes", line.bytes);
-    TextOrNull(json, "note", line.note);
+    json.TextOrNull("note", line.note);
     json.EndObject();
   }
   json.EndArray();
@@ -38,7 +33,7 @@ void WriteDevice(JsonWriter& json, const measure::DeviceFacts& facts, const ledg
   json.StartObject();
   json.Field("index", device.device);
   json.Field("vendor", std::string_view(facts.vendor));
-  TextOrNull(json, "name", facts.name);
+  json.TextOrNull("name", facts.name);
   json.Field("total_bytes", facts.total_bytes);
   WriteBalance(json, device.balance);
   json.Key("curve");
@@ -75,9 +70,7 @@ std::string LedgerJson(const measure::MeasuredSession& session, const ledger::Le
     json.Null();
   }
   WriteGaps(json, answer.gaps);
-  json.Key("diagnostics");
-  json.StartArray();
-  json.EndArray();
+  json.EmptyArray("diagnostics");
   json.EndObject();
   return json.Finish();
 }

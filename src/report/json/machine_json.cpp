@@ -6,11 +6,6 @@ namespace {
 using measure::Machine;
 using measure::MachineDevice;
 
-void TextOrNull(JsonWriter& json, std::string_view key, std::string_view text) {
-  json.Key(key);
-  text.empty() ? json.Null() : json.Value(text);
-}
-
 void WriteUsers(JsonWriter& json, const MachineDevice& device) {
   json.Key("users");
   if (!device.reading || !device.reading->processes) return json.Null();
@@ -27,10 +22,10 @@ void WriteUsers(JsonWriter& json, const MachineDevice& device) {
 void WriteDevice(JsonWriter& json, const MachineDevice& device) {
   json.StartObject();
   json.Field("vendor", std::string_view(device.facts.vendor));
-  TextOrNull(json, "name", device.facts.name);
-  TextOrNull(json, "uuid", device.facts.uuid);
-  TextOrNull(json, "pci_bus_id", device.facts.pci_bus_id);
-  TextOrNull(json, "driver", device.driver_version);
+  json.TextOrNull("name", device.facts.name);
+  json.TextOrNull("uuid", device.facts.uuid);
+  json.TextOrNull("pci_bus_id", device.facts.pci_bus_id);
+  json.TextOrNull("driver", device.driver_version);
   json.Field("total_bytes", device.facts.total_bytes);
   json.Field("reserved_bytes", device.facts.reserved_bytes);
   json.Field("used_bytes", device.reading ? std::optional(device.reading->used_bytes) : std::nullopt);
@@ -92,8 +87,8 @@ void WriteMachine(JsonWriter& json, const Machine& machine) {
     json.StartObject();
     json.Field("framework", std::string_view(seen.framework));
     json.Field("device", seen.device);
-    TextOrNull(json, "uuid", seen.uuid);
-    TextOrNull(json, "name", seen.name);
+    json.TextOrNull("uuid", seen.uuid);
+    json.TextOrNull("name", seen.name);
     json.Field("total_bytes", seen.total_bytes);
     json.EndObject();
   }

@@ -133,9 +133,7 @@ Status WriteOomJson(const OomAnswer& answer, ByteSink& sink) {
     WriteDiagnostics(json, *answer.store);
   } else {
     WriteMissingOf(json, answer.messages);
-    json.Key("diagnostics");
-    json.StartArray();
-    json.EndArray();
+    json.EmptyArray("diagnostics");
   }
   json.EndObject();
   return sink.Write(json.Finish());

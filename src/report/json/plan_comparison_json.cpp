@@ -9,11 +9,6 @@ using dryrun::ComparedTerm;
 using dryrun::PlanComparison;
 using dryrun::Verdict;
 
-void WriteText(JsonWriter& json, std::string_view key, const std::string& text) {
-  json.Key(key);
-  text.empty() ? json.Null() : json.Value(std::string_view(text));
-}
-
 void WriteTerms(JsonWriter& json, const std::vector<ComparedTerm>& terms) {
   json.Key("terms");
   json.StartArray();
@@ -69,16 +64,14 @@ std::string PlanComparisonJson(const PlanComparison& comparison) {
   json.Field("capacity_bytes", comparison.card.visible_bytes);
   json.EndObject();
   json.Field("torch", std::string_view(comparison.run.processes.front().torch_version));
-  WriteText(json, "transformers", comparison.transformers_version);
+  json.TextOrNull("transformers", comparison.transformers_version);
   json.Field("planned_fits", plan.devices.front().simulation_fits);
   json.Field("dryrun_fits", comparison.run.verdict() == Verdict::kFits);
-  WriteText(json, "planned_peak_phase", plan.devices.front().peak_phase);
-  WriteText(json, "dryrun_phase", comparison.last_phase);
+  json.TextOrNull("planned_peak_phase", plan.devices.front().peak_phase);
+  json.TextOrNull("dryrun_phase", comparison.last_phase);
   WriteTerms(json, comparison.terms);
   WriteMissing(json, comparison);
-  json.Key("diagnostics");
-  json.StartArray();
-  json.EndArray();
+  json.EmptyArray("diagnostics");
   json.EndObject();
   return json.Finish();
 }

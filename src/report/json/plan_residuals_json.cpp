@@ -50,9 +50,7 @@ std::string PlanFromRecordingJson(const PlanFromRecording& answer) {
   json.Key("plan");
   plan::WritePlanJson(answer.plan, json);
   WriteMissing(residuals, answer.peak, json);
-  json.Key("diagnostics");
-  json.StartArray();
-  json.EndArray();
+  json.EmptyArray("diagnostics");
   json.EndObject();
   return json.Finish();
 }

@@ -12,11 +12,6 @@ using measure::DevicePeak;
 using measure::MeasuredPeak;
 using measure::MeasuredSession;
 
-void TextOrNull(JsonWriter& json, std::string_view key, std::string_view text) {
-  json.Key(key);
-  text.empty() ? json.Null() : json.Value(text);
-}
-
 void WritePeak(JsonWriter& json, std::string_view key, const MeasuredPeak& peak) {
   json.Key(key);
   json.StartObject();
@@ -43,8 +38,8 @@ void WriteDevice(JsonWriter& json, const DeviceFacts& facts, const DevicePeak& p
   json.StartObject();
   json.Field("index", peak.device);
   json.Field("vendor", std::string_view(facts.vendor));
-  TextOrNull(json, "name", facts.name);
-  TextOrNull(json, "uuid", facts.uuid);
+  json.TextOrNull("name", facts.name);
+  json.TextOrNull("uuid", facts.uuid);
   json.Field("total_bytes", facts.total_bytes);
   json.Field("reserved_bytes", facts.reserved_bytes);
   json.Field("is_partition", facts.is_partition);
@@ -84,7 +79,7 @@ void WriteProcesses(JsonWriter& json, const MeasuredSession& session) {
     json.Field("label", std::string_view(process.label));
     json.Field("process_id", process.process_id);
     json.Field("rank", process.rank);
-    TextOrNull(json, "framework", process.framework);
+    json.TextOrNull("framework", process.framework);
     json.Field("complete", process.complete);
     json.EndObject();
   }
@@ -132,9 +127,7 @@ std::string RunJson(const MeasuredSession& session, const measure::RunPeaks& pea
   json.Field("sampler_cpu_ns", session.sampler_cpu_ns);
   json.Field("clock_drift_ns", session.clock_drift_ns);
   WriteGaps(json, measure::FindGaps(session));
-  json.Key("diagnostics");
-  json.StartArray();
-  json.EndArray();
+  json.EmptyArray("diagnostics");
   json.EndObject();
   return json.Finish();
 }
