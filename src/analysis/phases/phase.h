@@ -48,7 +48,8 @@ struct StepSpan {
   bool is_complete = true;  // false: the recording starts or ends inside it
 };
 
-/// Steps and phases of one heap. Phases tile the events without a gap; steps are disjoint and ordered.
+/// Steps and phases of one heap. Phases tile the events without a gap, or there are none (XLA); steps are disjoint and
+/// ordered.
 struct Timeline {
   PhaseBasis basis = PhaseBasis::kStack;
   std::vector<StepSpan> steps;

@@ -52,7 +52,6 @@ Timeline WithoutPhases(const Heap& heap) {
   timeline.step_of_event.assign(heap.events.size(), kNone);
   timeline.phase_of_event.assign(heap.events.size(), Phase::kOther);
   timeline.is_plain.assign(heap.events.size(), false);
-  CutPhases(timeline);
   return timeline;
 }
 

@@ -191,7 +191,10 @@ class HeapReport {
   }
   void AddMoment(uint32_t seq) {
     embedder_.Add({"cursor", Base().Set("seq", seq), "moments"});
-    embedder_.Add({"state", Base().Set("seq", seq).Set("group", "category"), "the state of the allocator"});
+    const Parameters state = Base().Set("seq", seq);
+    embedder_.Add({"state", Parameters(state).Set("group", "category"), "the state of the allocator"});
+    if (is_mostly_unknown_)
+      embedder_.Add({"state", Parameters(state).Set("group", "stack"), "the state of the allocator, by stack"});
   }
   void AddHolders(std::string_view by) {
     Parameters of_peak = Base().Set("of", "peak").Set("by", std::string(by));

@@ -53,6 +53,7 @@ const axisHeight = 26;
 const laneHeight = laneRows * laneRowHeight + 6;
 const smallestWithLane = 420;
 const spikeReach = 6;
+const gaugeNameHeight = 30;
 
 /** Room right of the plot: for the gauge where the capacity is known. */
 export function rightGutter(hasGauge: boolean): number {
@@ -63,7 +64,9 @@ export function rightGutter(hasGauge: boolean): number {
 export function timelineFrame(scene: TimelineScene, width: number, height: number): PlotFrame {
   const rows = (scene.explain?.steps.length ?? 0) + (scene.explain?.phases.length ?? 0) > 0 ? spanRowsHeight + 6 : 4;
   const lane = hasLane(scene, height) ? laneHeight : 14;
-  const top = rows + lane + (scene.roomAbove ?? 0);
+  // The gauge is named above the plot, in two lines.
+  const name = scene.showGauge ? gaugeNameHeight : 0;
+  const top = Math.max(rows + lane, name) + (scene.roomAbove ?? 0);
   const right = rightGutter(scene.showGauge);
   const frame: PlotFrame = {
     left: gutterLeft,

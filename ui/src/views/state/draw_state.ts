@@ -19,6 +19,8 @@ export interface StateScene {
   theme: Theme;
   width: number;
   pinnedRow: number | null;
+  /** Of an XPlane profile: ranges of addresses that the recording names, in place of pools and segments. */
+  isProfile: boolean;
 }
 
 /** High rows while there are few of them; many rows share the room. */
@@ -45,9 +47,9 @@ export function drawState(renderer: Renderer, scene: StateScene): void {
 
 function drawPool(renderer: Renderer, scene: StateScene, pool: PoolLayout, top: number): void {
   const { theme, width } = scene;
-  const name = `${pool.pool} pool, stream ${pool.stream}`;
+  const name = scene.isProfile ? "named addresses" : `${pool.pool} pool, stream ${pool.stream}`;
   renderer.text(name.charAt(0).toUpperCase() + name.slice(1), 0, top + 10, { fill: theme.ink, bold: true, size: 13 });
-  const facts = `${formatCount(pool.segments.length)} segments · ${formatBytes(pool.sizeBytes)} · in use ${formatBytes(pool.usedBytes)} · idle ${formatBytes(pool.sizeBytes - pool.usedBytes)} · full row ${formatBytes(pool.rowBytes)}`;
+  const facts = `${formatCount(pool.segments.length)} ${scene.isProfile ? "range" : "segment"}${pool.segments.length === 1 ? "" : "s"} · ${formatBytes(pool.sizeBytes)} · in use ${formatBytes(pool.usedBytes)} · idle ${formatBytes(pool.sizeBytes - pool.usedBytes)} · full row ${formatBytes(pool.rowBytes)}`;
   renderer.text(facts, width, top + 10, { fill: theme.ink3, align: "right" });
   const height = rowHeightOf(pool);
   for (const segment of pool.segments) {

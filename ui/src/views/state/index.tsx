@@ -28,6 +28,7 @@ function StateView() {
   const [box, size] = useSize<HTMLDivElement>();
   const pools = useMemo(() => (value ? layoutPools(readSegments(value), order) : []), [value, order]);
   const attributes = value ? readState(value) : null;
+  const isProfile = app.heap.value.has.includes("stack_reservation");
   const scene: StateScene | null = value && {
     frame: value,
     pools,
@@ -35,6 +36,7 @@ function StateView() {
     theme: app.theme.value,
     width: Math.max(100, size.width),
     pinnedRow: app.pinnedRow.value,
+    isProfile,
   };
   return (
     <>
@@ -44,13 +46,7 @@ function StateView() {
       <div class="ms-state" style={value ? {} : { display: "none" }}>
         {attributes && <StateHead attributes={attributes} />}
         <div ref={box}>{scene && <Segments scene={scene} />}</div>
-        {attributes && value && (
-          <StateFacts
-            attributes={attributes}
-            frame={value}
-            isProfile={app.heap.value.has.includes("stack_reservation")}
-          />
-        )}
+        {attributes && value && <StateFacts attributes={attributes} frame={value} isProfile={isProfile} />}
       </div>
     </>
   );
@@ -184,16 +180,11 @@ interface StateFactsProps {
 }
 
 function StateFacts({ attributes, frame, isProfile }: StateFactsProps) {
-  const idle = attributes.idle_bytes ?? 0;
+  const idle = isProfile
+    ? readSegments(frame).reduce((sum, segment) => sum + segment.sizeBytes - segment.usedBytes, 0)
+    : (attributes.idle_bytes ?? 0);
   const kinds: [string, number | null, string][] = isProfile
-    ? [
-        [
-          "between live blocks",
-          idle,
-          "Between addresses that the recording names; the pool may have more beyond them.",
-        ],
-        ["rounding inside blocks", attributes.rounding_bytes, "Not idle: part of blocks in use."],
-      ]
+    ? [["between live blocks", idle, "Between addresses that the recording names; the pool may have more beyond them."]]
     : [
         [
           "behind a live block, split",
@@ -231,7 +222,7 @@ function StateFacts({ attributes, frame, isProfile }: StateFactsProps) {
             </div>
           ))}
         </dl>
-        {attributes.approximate && (
+        {attributes.approximate && !isProfile && (
           <p class="ms-quiet">
             Block sizes of the past follow from the allocator's rounding rules; a snapshot records them only for its
             end.
