@@ -1,8 +1,7 @@
 """The recording of one process of `memstrata run`, which the program knows nothing of.
 
 It begins when the program first uses a framework: with CUDA when that is initialised (never before, so that the program
-may fork until then), on the CPU when `torch` is imported. JAX and TensorFlow are asked once, at the end: their
-profilers must start before their devices do, which is the program's to decide.
+may fork until then), on the CPU when `torch` is imported, with JAX and TensorFlow when the program first uses a device.
 
     processes/LABEL.tsv   what the process says of its allocator, line by line, so that a killed one is readable
     torch/LABEL.pickle    its recording, written at its end and every so often before
@@ -14,7 +13,6 @@ import atexit
 import contextlib
 import importlib
 import os
-import sys
 import threading
 import time
 from collections import Counter
@@ -23,57 +21,16 @@ from pathlib import Path
 from typing import Any, Optional
 
 from ._after_import import after_import
-from ._backend import is_imported
 from ._errors import shielded
 from ._options import make_options
-from ._rank import Rank, find_rank
+from ._rank import find_rank
 from ._recorder import Recorder, activate, deactivate
-from ._session import Session
+from ._run_log import ProcessLog, RunSession
+from ._run_xla import XlaRecording
 
 TICK_S = 0.5
 # Writing the recording so far may take this share of the time at most.
 LARGEST_SAVE_SHARE = 0.05
-
-
-class RunSession(Session):
-    """Files of one process in the folder of a run, which the engine has made; `session.json` is the engine's."""
-
-    def _remove_what_an_earlier_run_left(self) -> None:
-        return
-
-    def write_index(self, identity: dict[str, Any], is_complete: bool) -> None:
-        return
-
-
-class ProcessLog:
-    """processes/LABEL.tsv. Each line is written whole; when that fails the log ends, the program does not."""
-
-    def __init__(self, folder: Path, rank: Rank) -> None:
-        self.rank = rank
-        try:
-            self._file = self._create(folder, rank.label)
-        except FileExistsError:  # another process calls itself the same rank
-            self.rank = Rank(rank.index, rank.count, rank.source, f"-{os.getpid()}")
-            self._file = self._create(folder, self.rank.label)
-        self.line("process", os.getpid(), rank.index)
-
-    @staticmethod
-    def _create(folder: Path, label: str) -> int:
-        path = folder / "processes" / f"{label}.tsv"
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-
-    def line(self, kind: str, *fields: Any) -> None:
-        if self._file < 0:
-            return
-        text = "\t".join([kind, *(_one_field(field) for field in fields)]) + "\n"
-        try:
-            os.write(self._file, text.encode("utf-8", "surrogateescape"))
-        except OSError:
-            self._file = -1
-
-
-def _one_field(value: Any) -> str:
-    return str(value).replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n")
 
 
 class ProcessRecording:
@@ -95,11 +52,23 @@ class ProcessRecording:
         self._steps: Counter[int] = Counter()  # by optimizer
         self._stops = threading.Event()
         self._finished_id: Optional[int] = None  # of the process that has ended its recording
+        self._xla = XlaRecording(self.begin_of_xla, self._mode, self._save_every_s)
 
     def open_log(self) -> ProcessLog:
         if self._log is None:
             self._log = ProcessLog(self._folder, find_rank(os.environ))
         return self._log
+
+    def watch_xla(self) -> None:
+        self._xla.watch(self.finish)
+
+    def begin_of_xla(self) -> ProcessLog:
+        """JAX or TensorFlow has a device now. Registered again: their own exit functions, which run before those that
+        were registered earlier, give the devices back."""
+        if os.getpid() != self._process_id:
+            self._forget_parent()
+        atexit.register(self.finish)
+        return self.open_log()
 
     # ---- PyTorch ----
 
@@ -237,10 +206,7 @@ class ProcessRecording:
                     recorder.stop()
                 finally:
                     deactivate(recorder)
-            for name, write in (("jax", self._write_jax), ("tensorflow", self._write_tensorflow)):
-                if is_imported(name):
-                    with shielded(f"asking {name} at the end"):
-                        write()
+            self._xla.finish()
             if self._log is not None:
                 self._log.line("end")
 
@@ -248,54 +214,6 @@ class ProcessRecording:
         """In a child that was forked while its parent was recorded: it records nothing, and says so."""
         if self._log is not None:
             self._log.line("forked", os.getpid())
-
-    def _write_jax(self) -> None:
-        bridge: Any = sys.modules.get("jax._src.xla_bridge")
-        if not getattr(bridge, "_backends", None):
-            return  # imported and not used: asking would start its devices
-        jax: Any = sys.modules["jax"]
-        log = self.open_log()
-        log.line("framework", f"jax {jax.__version__}")
-        for device in jax.local_devices():
-            stats = device.memory_stats() or {}
-            self._write_counters(log, device.id, device.device_kind, stats, "peak_bytes_in_use", "bytes_in_use")
-        if self._mode != "off":
-            from ._session import write_file
-
-            profile: bytes = jax.profiler.device_memory_profile()
-            path = self._folder / "jax" / f"{log.rank.label}_end.prof"
-            write_file(path, lambda file: file.write(profile))
-        log.line(
-            "missing",
-            "the timeline of JAX",
-            "Its profiler must be started before its devices are, which a run leaves to the program.",
-            'Put `with memstrata.profile("run.html"):` into the program.',
-        )
-
-    def _write_tensorflow(self) -> None:
-        tensorflow: Any = sys.modules["tensorflow"]
-        log = self.open_log()
-        log.line("framework", f"tensorflow {tensorflow.__version__}")
-        for index, _ in enumerate(tensorflow.config.list_physical_devices("GPU")):
-            stats = tensorflow.config.experimental.get_memory_info(f"GPU:{index}")
-            self._write_counters(log, index, "", stats, "peak", "current")
-        log.line(
-            "missing",
-            "the timeline of TensorFlow",
-            "Its profiler must be started before its devices are, which a run leaves to the program.",
-            'Put `with memstrata.profile("run.html"):` into the program.',
-        )
-
-    @staticmethod
-    def _write_counters(
-        log: ProcessLog, index: int, name: str, stats: Mapping[str, Any], peak_key: str, now_key: str
-    ) -> None:
-        if peak_key not in stats:
-            return
-        reserved = int(stats.get("bytes_reserved", stats[now_key]))
-        peak_reserved = int(stats.get("peak_bytes_reserved", stats[peak_key]))
-        log.line("device", index, "", name, int(stats.get("bytes_limit", 0)))
-        log.line("allocator", time.time_ns(), index, stats[now_key], reserved, stats[peak_key], peak_reserved, 0, 0)
 
 
 @contextlib.contextmanager
@@ -327,6 +245,7 @@ def watch(settings: Mapping[str, str]) -> None:
             recording.torch_imported(torch)
 
     after_import("torch", begin)
+    recording.watch_xla()
     atexit.register(recording.finish)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=recording.forked)

@@ -106,7 +106,7 @@ void MarkPareto(std::vector<SweepRow>& rows, bool higher_is_better) {
 }
 
 void RedactAcceptance(Acceptance& acceptance) {
-  acceptance.identity.command = {"removed"};
+  acceptance.identity.command = {kRedactedCommand};
   acceptance.identity.system.clear();
   for (InputFile& input : acceptance.identity.inputs) input.file = FileName(input.file);
   for (RepeatFigures& repeat : acceptance.repeats) {

@@ -68,6 +68,7 @@ SweepRow RowOf(const std::map<std::string, std::string>& parameters, const Accep
 void MarkPareto(std::vector<SweepRow>& rows, bool higher_is_better);
 
 /// Takes out folders, host and arguments: what may be shown to strangers.
+inline constexpr const char* kRedactedCommand = "removed";  // in place of the command
 void RedactAcceptance(Acceptance& acceptance);
 
 }  // namespace memstrata::accept
