@@ -8,7 +8,6 @@ and writes what it has. Ours keeps its events in memory, so it ends after a whil
 from __future__ import annotations
 
 import contextlib
-import functools
 import importlib
 import os
 import sys
@@ -27,40 +26,11 @@ from ._run_log import ProcessLog, RunSession
 from ._session import write_file
 from ._signals import DumpOnSignal
 from ._tensorflow import TensorFlowTrace
+from ._wrapping import call_after, call_before
 
 TICK_S = 0.5
 LOCK_TIMEOUT_S = 10
 _TITLES = {"jax": "JAX", "tensorflow": "TensorFlow"}
-
-
-def call_before(owner: Any, name: str, ours: Callable[[], None]) -> None:
-    """`ours` before each call of a function of a framework; nothing where that has no such function."""
-    original = getattr(owner, name, None)
-    if original is None:
-        return
-
-    @functools.wraps(original)
-    def wrapped(*arguments: Any, **named: Any) -> Any:
-        ours()
-        return original(*arguments, **named)
-
-    setattr(owner, name, wrapped)
-
-
-def call_after(owner: Any, name: str, ours: Callable[[], bool]) -> None:
-    """`ours` after each call, until it answers true: then the function is as it was."""
-    original = getattr(owner, name, None)
-    if original is None:
-        return
-
-    @functools.wraps(original)
-    def wrapped(*arguments: Any, **named: Any) -> Any:
-        result = original(*arguments, **named)
-        if ours() and getattr(owner, name) is wrapped:
-            setattr(owner, name, original)
-        return result
-
-    setattr(owner, name, wrapped)
 
 
 class XlaRecording:
@@ -114,7 +84,7 @@ class XlaRecording:
         """Begins once; whether it has."""
         if name in self._names or self._is_ours() or not is_imported(name):
             return name in self._names
-        with self._calling(), shielded(f"recording {name}"):
+        with self._calling():
             if name in self._names:
                 return True
             self._names.append(name)
@@ -160,10 +130,10 @@ class XlaRecording:
         if self._log is not None:
             self._log.line("missing", f"the timeline of {_TITLES[name]}", why, how_to_get)
 
-    def _program_starts_its_profiler(self) -> None:
+    def _program_starts_its_profiler(self, *_: Any, **__: Any) -> None:
         if self._is_ours():
             return
-        with self._calling(), shielded("leaving the profiler to the program"):
+        with self._calling():
             self._program_profiles = True
             if self._trace is not None:
                 self._end_trace("It ends where the program started its own profiler: there is one in a process.")
