@@ -142,7 +142,7 @@ class Recorder:
     def forget_in_child(self) -> None:
         """After a fork: the capture goes on in the parent; the child leaves its files alone."""
         self._is_stopped = True
-        self._signals.remove()
+        self._signals.forget_in_child()
 
 
 _active: Optional[Recorder] = None

@@ -88,6 +88,8 @@ class ProcessRecording:
 
     def forked(self) -> None:
         """In a child that was forked while its parent was recorded: it records nothing, and says so."""
+        with shielded("leaving the recording in a forked process"):
+            self._xla.forget_in_child()
         if self._log is not None:
             self._log.line("forked", os.getpid())
 

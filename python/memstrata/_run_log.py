@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,9 @@ class ProcessLog:
     def _create(folder: Path, label: str) -> int:
         path = folder / "processes" / f"{label}.tsv"
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+
+    def framework(self, name: str, version: str) -> None:
+        self.line("framework", f"{name} {version}, Python {platform.python_version()}")
 
     def line(self, kind: str, *fields: Any) -> None:
         if self._file < 0:

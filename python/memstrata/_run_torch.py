@@ -74,7 +74,7 @@ class TorchRecording:
 
     def _open_log(self) -> ProcessLog:
         self._log = self._begin()
-        self._log.line("framework", f"torch {self._torch.__version__}")
+        self._log.framework("torch", self._torch.__version__)
         return self._log
 
     def _start_on_cuda(self) -> None:

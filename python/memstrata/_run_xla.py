@@ -89,7 +89,7 @@ class XlaRecording:
                 return True
             self._names.append(name)
             self._log = self._begin()
-            self._log.line("framework", f"{name} {sys.modules[name].__version__}")
+            self._log.framework(name, sys.modules[name].__version__)
             self._start_trace(name)
             threading.Thread(target=self._tick, name=f"memstrata-run-{name}", daemon=True).start()
         return True
@@ -188,6 +188,12 @@ class XlaRecording:
         reserved = int(stats.get("bytes_reserved", now))
         peak_reserved = int(stats.get("peak_bytes_reserved", peak))
         self._log.line("allocator", time.time_ns(), index, now, reserved, peak, peak_reserved, 0, 0)
+
+    def forget_in_child(self) -> None:
+        """After a fork: the parent alone is recorded, and hears signals."""
+        if self._signals is not None:
+            self._signals.forget_in_child()
+            self._signals = None
 
     # ---- the end ----
 

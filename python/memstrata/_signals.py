@@ -69,6 +69,22 @@ class DumpOnSignal:
                 signal.set_wakeup_fd(current)
         self._close()
 
+    def forget_in_child(self) -> None:
+        """After a fork: the handlers go, and our copies of the socket. The parent listens on at its own."""
+        self._answered = threading.Event()
+        for number, previous in self._previous.items():
+            if signal.getsignal(number) == self._handle:
+                signal.signal(number, previous)
+        self._previous = {}
+        if self._writer is not None:
+            current = signal.set_wakeup_fd(-1)
+            if current != self._writer.fileno():
+                signal.set_wakeup_fd(current)
+        for end in (self._reader, self._writer):
+            if end is not None:
+                end.close()
+        self._reader = self._writer = None
+
     def _close(self) -> None:
         if self._reader is not None:
             with contextlib.suppress(OSError):

@@ -11,6 +11,7 @@ process grows by. A test over a limit fails. `pytest --memstrata` shows the peak
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Generator
@@ -191,9 +192,18 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
     if capture is not None:
         capture.__exit__(None, None, None)
     excess = limits.excess_of(peaks) if limits is not None else []
-    item.user_properties.append((PROPERTY, asdict(peaks)))
+    _add_properties(item, peaks)
     if excess and outcome.excinfo is None:
         outcome.force_exception(pytest.fail.Exception("\n".join(excess), pytrace=False))
+
+
+def _add_properties(item: pytest.Item, peaks: TestPeaks) -> None:
+    """All of it as JSON, which travels from workers; and the figures as numbers, for who reads JUnit files."""
+    item.user_properties.append((PROPERTY, json.dumps(asdict(peaks), sort_keys=True)))
+    for device, peak_bytes in sorted(peaks.devices_bytes.items()):
+        item.user_properties.append((f"{PROPERTY}.peak_bytes.{device}", peak_bytes))
+    if peaks.host_bytes is not None:
+        item.user_properties.append((f"{PROPERTY}.host_growth_bytes", peaks.host_bytes))
 
 
 class Summary:
@@ -207,8 +217,8 @@ class Summary:
         if report.when != "call":
             return
         for name, value in report.user_properties:
-            if name == PROPERTY and isinstance(value, dict):
-                self._peaks[report.nodeid] = TestPeaks(**value)
+            if name == PROPERTY and isinstance(value, str):
+                self._peaks[report.nodeid] = TestPeaks(**json.loads(value))
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if not self._peaks:

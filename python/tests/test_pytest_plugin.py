@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -150,9 +151,11 @@ def test_a_wrong_marker_is_a_usage_error(tmp_path: Path, marker: str) -> None:
 
 def test_peaks_are_properties_of_junit_files(tmp_path: Path) -> None:
     run_pytest(tmp_path, DEVICE, "--junitxml", "result.xml")
-    found = ElementTree.parse(tmp_path / "result.xml").getroot().findall(".//property[@name='memstrata']")
-    assert len(found) == 2
-    assert "'cuda:0': 3221225472" in found[0].attrib["value"]
+    root = ElementTree.parse(tmp_path / "result.xml").getroot()
+    found = [json.loads(one.attrib["value"]) for one in root.findall(".//property[@name='memstrata']")]
+    assert [one["devices_bytes"] for one in found] == [{"cuda:0": 3 << 30}, {"cuda:0": 1 << 30}]
+    numbers = root.findall(".//property[@name='memstrata.peak_bytes.cuda:0']")
+    assert [int(one.attrib["value"]) for one in numbers] == [3 << 30, 1 << 30]
 
 
 def test_real_pytorch_on_the_simulated_card(tmp_path: Path) -> None:

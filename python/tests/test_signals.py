@@ -131,3 +131,27 @@ def test_a_wake_up_descriptor_that_is_in_use_is_left_alone() -> None:
         """
     status, _ = run_and_signal(code, signal.SIGCONT)
     assert status == 0
+
+
+def test_a_forked_child_takes_nothing_from_its_parent() -> None:
+    """The child hears no more of ours, and a signal that it gets is not its parent's."""
+    status, output = run_and_signal(
+        """
+        on_signal = _signals.DumpOnSignal(dump, None)
+        on_signal.install()
+        os.register_at_fork(after_in_child=on_signal.forget_in_child)
+        signal.signal(signal.SIGUSR1, lambda *_: None)
+        child = os.fork()
+        if child == 0:
+            time.sleep(60)
+        time.sleep(0.2)
+        os.kill(child, signal.SIGTERM)
+        assert os.waitpid(child, 0)[1] == signal.SIGTERM
+        os.kill(os.getpid(), signal.SIGUSR1)  # would be told as a broken pipe
+        time.sleep(0.5)
+        hang()
+        """,
+        signal.SIGTERM,
+    )
+    assert status == -signal.SIGTERM
+    assert output == "dump in memstrata-signals\n", "the parent's thread still answers for a main thread that hangs"

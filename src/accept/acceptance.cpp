@@ -124,10 +124,14 @@ void RedactAcceptance(Acceptance& acceptance) {
   acceptance.identity.command = {kRedactedCommand};
   acceptance.identity.system.clear();
   RedactParameters(acceptance.spec.parameters);
+  for (auto& [name, value] : acceptance.identity.settings) {
+    if (name == "quality" || name.starts_with("beside")) value = "removed";
+  }
   for (size_t i = 0; i < acceptance.identity.inputs.size(); ++i)
     acceptance.identity.inputs[i].file = fmt::format("input {}", i + 1);
   for (RepeatFigures& repeat : acceptance.repeats) {
     repeat.folder = FileName(repeat.folder);
+    for (DeviceFigures& device : repeat.devices) device.uuid.clear();
     if (!repeat.error_text.empty()) repeat.error_text = "removed";
     if (!repeat.quality.value && !repeat.quality.basis.empty()) repeat.quality.basis = "removed";
   }

@@ -26,10 +26,13 @@ struct InputFile {
 
 /// What ran, on what.
 struct Identity {
+  std::string program_version;                  // of memstrata; empty: not said
+  std::string spec_hash;                        // of the specification's text, as InputFile::hash
+  std::map<std::string, std::string> settings;  // of the workload and its quality, as they were in force
   std::vector<std::string> command;
   std::string system;                   // kernel and architecture
   std::vector<std::string> frameworks;  // with versions
-  std::vector<std::string> devices;
+  std::vector<std::string> devices;     // with the driver
   std::vector<InputFile> inputs;
 };
 

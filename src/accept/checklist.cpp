@@ -83,12 +83,14 @@ class Checklist {
 
   void Support() {
     const bool has_device = !a_.identity.devices.empty();
-    const bool is_done = has_device && RanWell() && !a_.identity.frameworks.empty();
+    // Shown by running: a framework held memory on each device, and nothing failed.
+    const bool is_done = has_device && RanWell() && !a_.identity.frameworks.empty() &&
+                         OnEveryDevice([](const DeviceFigures& d) { return d.framework_bytes.value.has_value(); });
     Add("architecture, driver and runtime support the formats", is_done,
         is_done
             ? fmt::format("{} ran without errors on {}.", a_.identity.frameworks.front(), a_.identity.devices.front())
-        : !has_device ? "No device was met."
-                      : "No framework ran there without errors.");
+        : !has_device ? WhyNoDevice()
+                      : "No framework ran on every device without errors.");
   }
 
   void Peaks() {
@@ -150,7 +152,7 @@ class Checklist {
   void Devices() {
     size_t count = 0;
     for (const RepeatFigures& repeat : a_.repeats) count = std::max(count, repeat.devices.size());
-    Add("each device by itself", count > 0,
+    Add("each device by itself", OnEveryDevice([](const DeviceFigures& d) { return d.used_bytes.value.has_value(); }),
         count > 0 ? fmt::format("{}, each judged alone.", FormatCount(count, "device")) : WhyNoDevice());
   }
 

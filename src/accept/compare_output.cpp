@@ -75,6 +75,7 @@ OutputComparison CompareNumbers(std::string_view output, std::string_view refere
     }
     largest = std::max(largest, difference);
   }
+  if (count == 0) return {true, "The output is that of the reference; neither holds a number."};
   return {true, fmt::format(
                     "{} numbers of the output are those of the reference within {:g}; the largest difference is {:g}.",
                     count, tolerance, largest)};

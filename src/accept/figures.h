@@ -17,7 +17,9 @@ struct Measured {
 };
 
 struct DeviceFigures {
-  std::string id;  // "device 0 (NVIDIA H100 80GB HBM3)"
+  std::string id;      // "device 0 (NVIDIA H100 80GB HBM3)"
+  std::string driver;  // its version; empty: the vendor does not say
+  std::string uuid;
   std::optional<uint64_t> capacity_bytes;
   Measured used_bytes;                 // by everything on it
   Measured framework_bytes;            // reserved by the frameworks of the run

@@ -1,8 +1,10 @@
 #include "accept/gate_figures.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "accept/baseline_store.h"
+#include "accept/session_figures.h"
 #include "query/redact.h"
 #include "query/summary.h"
 
@@ -64,15 +66,30 @@ Result<RunFigures> FiguresOf(const Store& store) {
   return run;
 }
 
-Status GateRuns::Add(Store store) {
+std::vector<HeapFigures> MeasuredFigures(const measure::MeasuredSession& session) {
+  const RepeatFigures figures = FiguresOfSession(session);
+  std::vector<HeapFigures> measured;
+  const auto add = [&measured](const std::string& id, std::string_view name, const Measured& value) {
+    if (!value.value || value.is_lower_bound) return;
+    measured.push_back({id, {{std::string(name), static_cast<uint64_t>(*value.value)}}, false, ""});
+  };
+  add("host", "peak_resident", figures.host_bytes);
+  for (const DeviceFigures& device : figures.devices) {
+    if (!device.used_by_others.value_or(false)) add(device.id, "peak_used", device.used_bytes);
+  }
+  return measured;
+}
+
+Status GateRuns::Add(Store store, std::vector<HeapFigures> measured, const std::string& name) {
   std::vector<std::string> files;
   for (const StringId file : store.stacks.frames().file.span()) files.emplace_back(store.String(file));
-  const std::string name = store.sources.empty() ? "" : store.sources.front().file;
+  const std::string file = store.sources.empty() ? name : store.sources.front().file;
   Redact(store);
   MEMSTRATA_ASSIGN_OR_RETURN(RunFigures run, FiguresOf(store));
-  run.file = name;
+  run.file = file;
   uint64_t sum_bytes = 0;
   for (const HeapFigures& heap : run.heaps) sum_bytes += heap.ValueBytes(kPeakLive).value_or(0);
+  std::move(measured.begin(), measured.end(), std::back_inserter(run.heaps));
   runs_.push_back(std::move(run));
   if (highest_ != nullptr && sum_bytes <= highest_bytes_) return {};
   highest_ = std::make_unique<Store>(std::move(store));
@@ -88,7 +105,9 @@ Baseline BaselineOf(const GateRuns& runs, const std::string& tolerance) {
     BaselineHeap heap{of_heap.id, {}, {}};
     for (const auto& [name, value_bytes] : of_heap.values_bytes)
       heap.figures.push_back(Collect(runs, of_heap.id, name));
-    heap.holders = HoldersOf(AnalyseHeap(*runs.highest(), *runs.highest()->FindHeap(of_heap.id)));
+    // What was measured beside a recording has no holders.
+    if (const Heap* recorded = runs.highest()->FindHeap(of_heap.id))
+      heap.holders = HoldersOf(AnalyseHeap(*runs.highest(), *recorded));
     baseline.heaps.push_back(std::move(heap));
   }
   return baseline;

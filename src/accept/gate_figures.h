@@ -9,6 +9,7 @@
 
 #include "accept/baseline.h"
 #include "base/result.h"
+#include "measure/session.h"
 #include "model/store/store.h"
 
 namespace memstrata::accept {
@@ -32,12 +33,17 @@ struct RunFigures {
 /// cost: O(events + allocations log allocations)
 Result<RunFigures> FiguresOf(const Store& store);
 
+/// What a measured run says beside its recordings: "host" with peak_resident, and each device that the run used with
+/// peak_used. Only figures that were measured whole: a lower bound would hide what it misses.
+std::vector<HeapFigures> MeasuredFigures(const measure::MeasuredSession& session);
+
 /// Recordings of one program, read one after another. Of them all only the highest stays in memory, to tell who is to
 /// blame.
 class GateRuns {
  public:
-  /// Takes folders out of the recording, so that machines with other folders compare.
-  Status Add(Store store);
+  /// Takes folders out of the recording, so that machines with other folders compare. `measured`: see above; `name` is
+  /// that of a run without a recording.
+  Status Add(Store store, std::vector<HeapFigures> measured, const std::string& name);
 
   const std::vector<RunFigures>& runs() const { return runs_; }
   /// That with the largest sum of live peaks; empty before the first Add.

@@ -2,33 +2,46 @@
 
 #include <fmt/format.h>
 #include <sys/utsname.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
-#include <memory>
+
+#include "accept/content_hash.h"
 
 namespace memstrata::accept {
 namespace {
 
 InputFile Hash(const std::string& path) {
   InputFile input{path, {}, ""};
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  if (file == nullptr) return input;
-  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(), &XXH3_freeState);
-  if (state == nullptr) return input;
-  XXH3_128bits_reset(state.get());
-  std::array<char, 1 << 16> buffer;
-  uint64_t size_bytes = 0;
-  for (size_t count = 0; (count = std::fread(buffer.data(), 1, buffer.size(), file.get())) > 0; size_bytes += count)
-    XXH3_128bits_update(state.get(), buffer.data(), count);
-  if (std::ferror(file.get()) != 0) return input;
-  const XXH128_hash_t hash = XXH3_128bits_digest(state.get());
-  input.size_bytes = size_bytes;
-  input.hash = fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  if (const std::optional<FileHash> found = HashOfFile(path)) {
+    input.size_bytes = found->size_bytes;
+    input.hash = found->hash;
+  }
   return input;
+}
+
+std::string Joined(const Command& command) { return fmt::format("{}", fmt::join(command, " ")); }
+
+std::map<std::string, std::string> SettingsOf(const Spec& spec) {
+  const WorkloadSpec& workload = spec.workload;
+  std::map<std::string, std::string> settings = {
+      {"copies", std::to_string(workload.copies)},
+      {"warmup", std::to_string(workload.warmup_count)},
+      {"iterations", std::to_string(workload.iteration_count)},
+      {"repeats", std::to_string(workload.repeat_count)},
+      {"timeout_s", fmt::format("{:g}", workload.timeout_s)},
+      {"sample_rate_hz", fmt::format("{:g}", workload.sample_rate_hz)},
+      {"capture", workload.capture},
+  };
+  for (size_t i = 0; i < workload.beside.size(); ++i)
+    settings[fmt::format("beside {}", i + 1)] = Joined(Fill(workload.beside[i], spec.parameters));
+  const QualitySpec& quality = spec.quality;
+  if (!quality.command.empty()) settings["quality"] = Joined(Fill(quality.command, spec.parameters));
+  if (!quality.function.empty()) settings["quality"] = quality.function;
+  if (!quality.output.empty())
+    settings["quality"] = fmt::format("{} compared with {}{}", Fill(quality.output, spec.parameters),
+                                      Fill(quality.reference, spec.parameters),
+                                      quality.tolerance ? fmt::format(" within {:g}", *quality.tolerance) : "");
+  return settings;
 }
 
 void AddOnce(std::vector<std::string>& list, const std::string& text) {
@@ -39,6 +52,8 @@ void AddOnce(std::vector<std::string>& list, const std::string& text) {
 
 Identity IdentityOf(const Spec& spec) {
   Identity identity;
+  identity.spec_hash = spec.hash;
+  identity.settings = SettingsOf(spec);
   identity.command = spec.workload.entry.empty() ? Fill(spec.workload.command, spec.parameters)
                                                  : Command{spec.workload.python, spec.workload.entry};
   utsname names{};
@@ -50,7 +65,8 @@ Identity IdentityOf(const Spec& spec) {
 void AddMeasured(const std::vector<RepeatFigures>& repeats, Identity& identity) {
   for (const RepeatFigures& repeat : repeats) {
     for (const std::string& framework : repeat.frameworks) AddOnce(identity.frameworks, framework);
-    for (const DeviceFigures& device : repeat.devices) AddOnce(identity.devices, device.id);
+    for (const DeviceFigures& device : repeat.devices)
+      AddOnce(identity.devices, device.driver.empty() ? device.id : device.id + ", driver " + device.driver);
   }
 }
 

@@ -43,6 +43,8 @@ DeviceFigures FiguresOfDevice(const MeasuredSession& session, const RunPeaks& pe
   figures.id = DeviceName(session, peak.device);
   if (peak.device < session.devices.size()) {
     const measure::DeviceFacts& facts = session.devices[peak.device];
+    figures.driver = facts.driver_version;
+    figures.uuid = facts.uuid;
     if (facts.total_bytes)
       figures.capacity_bytes = *facts.total_bytes - std::min(*facts.total_bytes, facts.reserved_bytes.value_or(0));
   }

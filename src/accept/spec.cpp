@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "accept/content_hash.h"
 #include "accept/spec_table.h"
 
 namespace memstrata::accept {
@@ -132,7 +133,10 @@ void ReadMaximum(SpecTable& file, Spec& spec) {
     if (!spec.parameters.contains(name) && !spec.sweep.contains(name))
       table.Fail(name, fmt::format("is the maximum of a parameter; give parameters.{} too", name));
   }
-  if (const Status status = table.Finish(); !status) file.Fail("maximum", "is wrong: " + status.error().message);
+  if (const Status status = table.Finish(); !status) {
+    const std::string& text = status.error().message;
+    file.Fail("maximum", "is wrong: " + text.substr(0, text.find_last_not_of('.') + 1));
+  }
 }
 
 }  // namespace
@@ -149,6 +153,7 @@ Result<Spec> ParseSpec(std::string_view text) {
   MEMSTRATA_ASSIGN_OR_RETURN(const plan::TomlTable toml, plan::ParseToml(text));
   SpecTable file(toml, "");
   Spec spec;
+  spec.hash = HashOf(text);
   spec.name = file.Text("name").value_or("");
   MEMSTRATA_TRY(ReadWorkload(file.Table("workload"), spec.workload));
   MEMSTRATA_TRY(ReadBeside(file, spec.workload));

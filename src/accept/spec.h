@@ -66,6 +66,7 @@ struct QualitySpec {
 
 struct Spec {
   std::string name;
+  std::string hash;  // XXH3, 128 bits, of the text
   WorkloadSpec workload;
   std::map<std::string, std::string> environment;
   std::map<std::string, std::string> parameters;  // {NAME} in commands and environment; arguments of functions

@@ -116,7 +116,7 @@ std::vector<SpecTable> SpecTable::Tables(const std::string& key) {
 }
 
 Status SpecTable::Finish() const {
-  if (!problem_.empty()) return memstrata::Fail(ErrorCode::kInvalidArgument, problem_);
+  // An unknown key first: what it was meant for is then missing, and would be told instead.
   const auto check = [&](const auto& members) -> Status {
     for (const auto& [key, value] : members) {
       if (!used_.contains(key))
@@ -127,7 +127,9 @@ Status SpecTable::Finish() const {
   MEMSTRATA_TRY(check(table_.values));
   MEMSTRATA_TRY(check(table_.lists));
   MEMSTRATA_TRY(check(table_.tables));
-  return check(table_.table_lists);
+  MEMSTRATA_TRY(check(table_.table_lists));
+  if (!problem_.empty()) return memstrata::Fail(ErrorCode::kInvalidArgument, problem_);
+  return {};
 }
 
 }  // namespace memstrata::accept

@@ -175,6 +175,7 @@ Result<int> AcceptOrInit(const Arguments& arguments, Console& console) {
   std::vector<accept::SweepRow> rows;
   MEMSTRATA_ASSIGN_OR_RETURN(accept::Acceptance acceptance, RunAll(spec, arguments, folder, rows, console));
   console.ClearProgress();
+  acceptance.identity.program_version = MEMSTRATA_VERSION;
   if (arguments.Has("--redact")) {
     accept::RedactAcceptance(acceptance);
     for (accept::SweepRow& row : rows) accept::RedactParameters(row.parameters);
@@ -192,7 +193,8 @@ constexpr FlagSpec kFlags[] = {
     {"--schema", "", "", "Print the JSON Schema of specifications"},
     {"--sweep", "", "", "Run every combination of the values in [sweep], and compare them"},
     {"--output", "-o", "PATH", "The folder for sessions and report (default acceptance); with --init the file"},
-    {"--redact", "", "", "Leave folders, inputs, the command, the system, texts of parameters and programs out of the report"},
+    {"--redact", "", "",
+     "Leave folders, inputs, the command, the system, texts of parameters and programs out of the report"},
     {"--junit", "", "FILE", "Write the checks as JUnit XML too"},
     kJsonFlag,
     kQuietFlag,

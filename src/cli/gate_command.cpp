@@ -23,8 +23,15 @@ Result<accept::GateRuns> ReadRuns(const Arguments& arguments, Console& console) 
   for (const std::string& file : arguments.positionals) {
     Arguments one = arguments;
     one.positionals = {file};
-    MEMSTRATA_ASSIGN_OR_RETURN(Store store, OpenFiles(one, console));
-    MEMSTRATA_TRY(runs.Add(std::move(store)));
+    std::vector<accept::HeapFigures> measured;
+    if (measure::IsMeasuredSession(file)) {
+      MEMSTRATA_ASSIGN_OR_RETURN(const measure::MeasuredSession session, measure::ReadSession(file));
+      measured = accept::MeasuredFigures(session);
+    }
+    Result<Store> store = OpenFiles(one, console);
+    if (!store && store.error().code == ErrorCode::kNotFound && !measured.empty()) store = OpenSession({}, {});
+    if (!store) return tl::unexpected(std::move(store).error());
+    MEMSTRATA_TRY(runs.Add(*std::move(store), std::move(measured), file));
   }
   return runs;
 }

@@ -36,7 +36,7 @@ MeasuredSession Example() {
   session.sample_rate_hz = 10;
   session.machine_bytes = 4000;
   session.tree = {9, 10};
-  session.devices.push_back({"nvidia", "Card", "GPU-1", "", 1000, 50, false, false});
+  session.devices.push_back({"nvidia", "Card", "GPU-1", "", "1.2", 1000, 50, false, false});
   session.device_samples.push_back({0, 0, 120, 880, std::vector<ProcessUse>{{77, 70}}});
   session.device_samples.push_back({10, 0, 500, 500, std::vector<ProcessUse>{{9, 300}, {10, 60}, {77, 70}}});
   session.device_samples.push_back({20, 0, 400, 600, std::vector<ProcessUse>{{9, 200}, {10, 60}, {77, 70}}});
@@ -153,6 +153,15 @@ TEST(Ledger, TheHostAddsUpToo) {
   EXPECT_EQ(answer->host->unexplained_bytes, 300);
 }
 
+TEST(Ledger, ThePeakOfTheHostIsASampleThatCanBeSplit) {
+  MeasuredSession session = Example();
+  session.host_samples.push_back(
+      {5, 2, 900, 800, 0, 0, 0, 2000, std::nullopt});  // higher, and not asked what is shared
+  EXPECT_EQ(MakeLedger(session, nullptr, "peak")->host->time_ns, 0);
+  session.host_samples[0].held_bytes.reset();
+  EXPECT_EQ(MakeLedger(session, nullptr, "peak")->host->time_ns, 5);
+}
+
 TEST(Ledger, WhatTheHostDoesNotSayIsUnknownAndNotZero) {
   for (const bool has_process : {true, false}) {
     MeasuredSession session = Example();
@@ -177,7 +186,7 @@ TEST(Ledger, EverySumIsExact) {
     MeasuredSession session;
     session.machine_bytes = below(1 << 30);
     for (uint32_t device = 0; device < 1 + below(3); ++device)
-      session.devices.push_back({"nvidia", "", "GPU-" + std::to_string(device), "", 1 << 30,
+      session.devices.push_back({"nvidia", "", "GPU-" + std::to_string(device), "", "", 1 << 30,
                                  below(2) ? std::optional<uint64_t>(below(1000)) : std::nullopt, false, false});
     for (int32_t id = 1; id <= 6; ++id) {
       if (below(2)) session.tree.push_back(id);

@@ -48,6 +48,8 @@ int64_t LimitNs(const MeasuredSession& session, When when) {
   return when.kind == When::Kind::kTime ? when.time_ns : EndNs(session);
 }
 
+bool IsSplit(const HostSample& sample) { return sample.process_count > 0 && sample.held_bytes.has_value(); }
+
 }  // namespace
 
 Result<When> ParseWhen(const MeasuredSession& session, const std::string& at) {
@@ -70,8 +72,13 @@ const DeviceSample* FindDeviceSample(const MeasuredSession& session, uint32_t de
 }
 
 const HostSample* FindHostSample(const MeasuredSession& session, When when) {
-  return Choose(session.host_samples, when, LimitNs(session, when),
-                [](const HostSample& sample) { return std::optional<uint64_t>(sample.SureBytes()); });
+  // Of the peak those count that say what is shared, where there are any: the others cannot be split up.
+  const bool only_split =
+      when.kind == When::Kind::kPeak && std::any_of(session.host_samples.begin(), session.host_samples.end(),
+                                                    [](const HostSample& sample) { return IsSplit(sample); });
+  return Choose(session.host_samples, when, LimitNs(session, when), [only_split](const HostSample& sample) {
+    return only_split && !IsSplit(sample) ? std::nullopt : std::optional<uint64_t>(sample.SureBytes());
+  });
 }
 
 }  // namespace memstrata::ledger

@@ -17,13 +17,16 @@ void AddOfProcess(const FrameworkProcess& process, std::vector<Gap>& gaps) {
   }
   if (!process.complete) {
     gaps.push_back({fmt::format("the end of {}", process.label),
-                    "The process was killed before it could write its end: its recording is the last that was saved, "
-                    "or none.",
+                    "The process ended before it could write its end, as one does that is killed: its recording is the "
+                    "last that was saved, or none.",
                     "Use --save-every with a shorter time, or end the program with SIGTERM."});
   }
   if (!process.forked_ids.empty()) {
     gaps.push_back(
-        {fmt::format("allocations of {} of {}", FormatCount(process.forked_ids.size(), "forked child"), process.label),
+        {fmt::format("allocations of {} of {}",
+                     process.forked_ids.size() == 1 ? "1 forked child"
+                                                    : FormatCount(process.forked_ids.size()) + " forked children",
+                     process.label),
          "A child that is forked from a recorded process records nothing; its host memory is sampled.",
          "Start it by spawn."});
   }

@@ -16,8 +16,7 @@ void AddDevices(FoundDevices& found, Machine& machine) {
   for (const auto& vendor : found.vendors) {
     const auto first_row = static_cast<uint32_t>(machine.devices.size());
     const size_t count = vendor->facts().size();
-    for (size_t i = 0; i < count; ++i)
-      machine.devices.push_back({vendor->facts()[i], vendor->Read(i), vendor->driver_version()});
+    for (size_t i = 0; i < count; ++i) machine.devices.push_back({vendor->facts()[i], vendor->Read(i)});
     for (uint32_t a = 0; a < count; ++a) {
       for (uint32_t b = a + 1; b < count; ++b) {
         std::string words = vendor->LinkBetween(a, b);

@@ -10,7 +10,6 @@ namespace memstrata::measure {
 struct MachineDevice {
   DeviceFacts facts;
   std::optional<DeviceReading> reading;
-  std::string driver_version;
 };
 
 struct DeviceLink {

@@ -177,8 +177,12 @@ AllocatorPeak PeakOf(const MeasuredSession& session, const FrameworkProcess& pro
 }  // namespace
 
 std::optional<uint32_t> DeviceIndexOf(const MeasuredSession& session, const FrameworkDevice& device) {
+  // A vendor puts "GPU-" before the number of a card and "MIG-" before that of an instance; a framework knows neither.
+  const auto number = [](std::string_view uuid) {
+    return uuid.starts_with("GPU-") || uuid.starts_with("MIG-") ? uuid.substr(4) : uuid;
+  };
   for (uint32_t i = 0; i < session.devices.size(); ++i) {
-    if (!device.uuid.empty() && session.devices[i].uuid == device.uuid) return i;
+    if (!device.uuid.empty() && number(session.devices[i].uuid) == number(device.uuid)) return i;
   }
   // A framework that names no UUID: only where there is one device, so that no other can be meant.
   if (device.uuid.empty() && session.devices.size() == 1) return 0;

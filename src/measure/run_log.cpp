@@ -50,9 +50,10 @@ void RunLog::Machine(std::optional<uint64_t> total_bytes, std::optional<uint64_t
 }
 
 void RunLog::Device(const DeviceFacts& facts) {
-  Write(fmt::format("device\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", TabField(facts.vendor), TabField(facts.name),
-                    TabField(facts.uuid), TabField(facts.pci_bus_id), Text(facts.total_bytes),
-                    Text(facts.reserved_bytes), facts.is_partition ? 1 : 0, facts.is_unified ? 1 : 0));
+  Write(fmt::format("device\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", TabField(facts.vendor), TabField(facts.name),
+                    TabField(facts.uuid), TabField(facts.pci_bus_id), TabField(facts.driver_version),
+                    Text(facts.total_bytes), Text(facts.reserved_bytes), facts.is_partition ? 1 : 0,
+                    facts.is_unified ? 1 : 0));
 }
 
 void RunLog::Command(const std::vector<std::string>& command, bool is_beside) {

@@ -14,7 +14,8 @@ namespace {
 constexpr double kNsPerSecond = 1e9;
 // Looking up the tree reads a file of every process of the machine, and asking for shared memory walks page tables:
 // each takes at most one part in so many of the time.
-constexpr int64_t kLargestShare = 300;
+constexpr int64_t kTreeShare = 1000;
+constexpr int64_t kProportionalShare = 500;
 constexpr int64_t kFirstStepNs = 2'000'000;  // between the first samples of a program
 
 }  // namespace
@@ -143,7 +144,7 @@ void Sampler::RefreshTree() {
     if (known_members_.insert(process_id).second) log_.Member(process_id);
   }
   const int64_t end_ns = MonotonicNs();
-  tree_due_ns_ = end_ns + (end_ns - begin_ns) * kLargestShare;
+  tree_due_ns_ = end_ns + (end_ns - begin_ns) * kTreeShare;
 }
 
 // Of one process its resident memory is that. What several share is asked for when it is due.
@@ -165,7 +166,7 @@ void Sampler::AddProportional(HostSample& sample) {
   sample.proportional_bytes = sum.resident_bytes;
   sample.held_bytes = sum.held_bytes;
   const int64_t end_ns = MonotonicNs();
-  proportional_due_ns_ = end_ns + (end_ns - begin_ns) * kLargestShare;
+  proportional_due_ns_ = end_ns + (end_ns - begin_ns) * kProportionalShare;
 }
 
 void Sampler::SampleHost() {

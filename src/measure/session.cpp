@@ -101,8 +101,9 @@ bool AddHost(FieldReader& fields, MeasuredSession& session) {
 }
 
 bool AddDevice(FieldReader& fields, MeasuredSession& session) {
-  DeviceFacts facts = {fields.Text(),     fields.Text(),     fields.Text(),          fields.Text(),
-                       fields.Optional(), fields.Optional(), fields.Unsigned() == 1, fields.Unsigned() == 1};
+  DeviceFacts facts = {fields.Text(),     fields.Text(),          fields.Text(),
+                       fields.Text(),     fields.Text(),          fields.Optional(),
+                       fields.Optional(), fields.Unsigned() == 1, fields.Unsigned() == 1};
   if (fields.ok()) session.devices.push_back(std::move(facts));
   return fields.ok();
 }

@@ -20,6 +20,7 @@ struct DeviceFacts {
   std::string name;    // empty: the vendor does not say
   std::string uuid;
   std::string pci_bus_id;
+  std::string driver_version;  // empty: the vendor does not say
   std::optional<uint64_t> total_bytes;
   std::optional<uint64_t> reserved_bytes;  // kept by driver and firmware, never free
   bool is_partition = false;               // an instance of a partitioned card (MIG)

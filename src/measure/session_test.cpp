@@ -33,7 +33,7 @@ TEST_F(SessionFolder, WhatTheLogWritesIsRead) {
     const auto log = Log();
     log->Rate(12.5);
     log->Machine(1000, std::nullopt);
-    log->Device({"nvidia", "A\tname", "GPU-1", "", 4096, std::nullopt, true, false});
+    log->Device({"nvidia", "A\tname", "GPU-1", "", "1.2", 4096, std::nullopt, true, false});
     log->Command({"sh", "-c", "echo 'a\nb'"}, false);
     log->Command({"load"}, true);
     log->Sample(DeviceSample{-5, 0, 10, 20, std::vector<ProcessUse>{{7, 3}, {8, std::nullopt}}});
@@ -53,6 +53,7 @@ TEST_F(SessionFolder, WhatTheLogWritesIsRead) {
   EXPECT_EQ(session.devices[0].name, "A\tname");
   EXPECT_TRUE(session.devices[0].is_partition);
   EXPECT_EQ(session.devices[0].reserved_bytes, std::nullopt);
+  EXPECT_EQ(session.devices[0].driver_version, "1.2");
   ASSERT_EQ(session.device_samples.size(), 2U);
   EXPECT_EQ(session.device_samples[0].time_ns, -5);
   ASSERT_EQ(session.device_samples[0].processes->size(), 2U);
@@ -83,7 +84,7 @@ TEST_F(SessionFolder, WhatTheLogWritesIsRead) {
 TEST_F(SessionFolder, EveryPrefixOfALogIsReadable) {
   {
     const auto log = Log();
-    log->Device({"nvidia", "Card", "", "", 1, 1, false, false});
+    log->Device({"nvidia", "Card", "", "", "", 1, 1, false, false});
     for (int64_t i = 0; i < 5; ++i) log->Sample(DeviceSample{i, 0, 1, 2, std::vector<ProcessUse>{{1, 1}}});
     log->End(0, 0, 0);
   }
@@ -137,7 +138,7 @@ MeasuredSession WithDevice(uint64_t pool_peak_bytes) {
   MeasuredSession session;
   session.ended = true;
   session.sample_rate_hz = 10;
-  session.devices.push_back({"nvidia", "Card", "GPU-1", "", 1000, 0, false, false});
+  session.devices.push_back({"nvidia", "Card", "GPU-1", "", "1.2", 1000, 0, false, false});
   session.tree = {9};
   for (const uint64_t used : {100, 500, 300})
     session.device_samples.push_back({0, 0, used, 1000 - used, std::vector<ProcessUse>{{9, used - 100}, {77, 50}}});
@@ -172,6 +173,14 @@ MeasuredSession WithHost(std::vector<HostSample> samples, bool had_children) {
   run.had_children = had_children;
   session.commands.push_back(run);
   return session;
+}
+
+TEST(Peaks, AFrameworkIsJoinedToItsInstanceOfACard) {
+  MeasuredSession session = WithDevice(350);
+  session.devices[0].uuid = "MIG-1";  // of which the framework knows the number alone
+  EXPECT_EQ(DeviceIndexOf(session, session.processes[0].devices[0]), 0U);
+  session.devices[0].uuid = "MIG-2";
+  EXPECT_EQ(DeviceIndexOf(session, session.processes[0].devices[0]), std::nullopt);
 }
 
 TEST(Peaks, OneProcessIsCountedByTheKernel) {

@@ -6,6 +6,7 @@ import json
 import pickle
 import random
 import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -173,3 +174,22 @@ def test_bad_input_is_answered(
     answer = program.run("gate", *named)
     assert answer.status == status
     assert says in answer.stderr
+
+
+def test_a_measured_run_without_a_framework_is_compared_by_its_host_memory(program: Program, tmp_path: Path) -> None:
+    def run(name: str, size_mib: int) -> Path:
+        session = tmp_path / f"{name}.memstrata"
+        code = f"block = b'x' * ({size_mib} << 20)"
+        done = program.run("run", "-q", "-o", session, "--", sys.executable, "-c", code)
+        assert done.status == 0, done.stderr
+        return session
+
+    path = tmp_path / "memory.json"
+    answer = program.run("gate", "--baseline", path, "--update", *(run(f"base{i}", 64) for i in range(3)))
+    assert answer.status == 0, answer.stderr
+    check_schema(json.loads(path.read_text()), "baseline")
+    assert [heap["id"] for heap in json.loads(path.read_text())["heaps"]] == ["host"]
+    assert gate(program, path, run("same", 64))[0] == PASS
+    status, value = gate(program, path, run("more", 96))
+    assert status == FAIL
+    assert "host peak_resident is" in value["checks"][0]["text"]

@@ -132,12 +132,6 @@ class NvmlDevices final : public VendorDevices {
     return reading;
   }
 
-  std::string driver_version() const override {
-    char text[kTextLength] = {};
-    if (functions_.driver_version == nullptr || functions_.driver_version(text, kTextLength - 1) != kSuccess) return {};
-    return text;
-  }
-
   std::string LinkBetween(size_t first, size_t second) override {
     int level = -1;
     if (functions_.common_ancestor == nullptr ||
@@ -147,6 +141,12 @@ class NvmlDevices final : public VendorDevices {
   }
 
  private:
+  std::string DriverVersion() const {
+    char text[kTextLength] = {};
+    if (functions_.driver_version == nullptr || functions_.driver_version(text, kTextLength - 1) != kSuccess) return {};
+    return text;
+  }
+
   // The instances of a partitioned card; false when it is whole.
   bool AddPartitions(Handle card) {
     unsigned current = 0, pending = 0, count = 0;
@@ -166,6 +166,7 @@ class NvmlDevices final : public VendorDevices {
     DeviceFacts facts;
     facts.vendor = "nvidia";
     facts.is_partition = is_partition;
+    facts.driver_version = DriverVersion();
     char text[kTextLength] = {};
     if (functions_.name != nullptr && functions_.name(handle, text, kTextLength - 1) == kSuccess) facts.name = text;
     if (functions_.uuid != nullptr && functions_.uuid(handle, text, kTextLength - 1) == kSuccess) facts.uuid = text;

@@ -26,8 +26,6 @@ class VendorDevices {
   virtual const std::vector<DeviceFacts>& facts() const = 0;
   /// Nothing where the device does not answer (it is lost, or the call is not permitted).
   virtual std::optional<DeviceReading> Read(size_t device) = 0;
-  /// Of the driver; empty: it does not say.
-  virtual std::string driver_version() const { return {}; }
   /// How two devices reach each other, in the vendor's words; empty: it does not say.
   virtual std::string LinkBetween(size_t, size_t) { return {}; }
 };

@@ -41,7 +41,7 @@ TEST_F(Vendors, NvidiaUsedHoldsWhatTheDriverReserves) {
   EXPECT_EQ(facts.total_bytes, 1000U);
   EXPECT_EQ(facts.reserved_bytes, 100U);
   EXPECT_FALSE(facts.is_partition);
-  EXPECT_EQ((*devices)->driver_version(), "999.1");
+  EXPECT_EQ((*devices)->facts()[0].driver_version, "999.1");
   const std::optional<DeviceReading> reading = (*devices)->Read(0);
   ASSERT_TRUE(reading);
   EXPECT_EQ(reading->used_bytes, 400U);

@@ -77,6 +77,8 @@ void WriteChecklist(JsonWriter& json, const std::vector<accept::ChecklistItem>& 
 void WriteDevice(JsonWriter& json, const accept::DeviceFigures& device) {
   json.StartObject();
   json.Field("id", std::string_view(device.id));
+  json.TextOrNull("driver", device.driver);
+  json.TextOrNull("uuid", device.uuid);
   json.Field("capacity_bytes", device.capacity_bytes);
   WriteMeasured(json, "used", device.used_bytes, true);
   WriteMeasured(json, "framework", device.framework_bytes, true);
@@ -117,6 +119,9 @@ void WriteIdentity(JsonWriter& json, const Acceptance& acceptance) {
   const accept::Identity& identity = acceptance.identity;
   json.Key("identity");
   json.StartObject();
+  json.TextOrNull("memstrata", identity.program_version);
+  json.TextOrNull("spec_xxh128", identity.spec_hash);
+  WriteMap(json, "settings", identity.settings);
   WriteTexts(json, "command", identity.command);
   json.Field("system", std::string_view(identity.system));
   WriteTexts(json, "frameworks", identity.frameworks);

@@ -25,7 +25,7 @@ void WriteDevice(JsonWriter& json, const MachineDevice& device) {
   json.TextOrNull("name", device.facts.name);
   json.TextOrNull("uuid", device.facts.uuid);
   json.TextOrNull("pci_bus_id", device.facts.pci_bus_id);
-  json.TextOrNull("driver", device.driver_version);
+  json.TextOrNull("driver", device.facts.driver_version);
   json.Field("total_bytes", device.facts.total_bytes);
   json.Field("reserved_bytes", device.facts.reserved_bytes);
   json.Field("used_bytes", device.reading ? std::optional(device.reading->used_bytes) : std::nullopt);

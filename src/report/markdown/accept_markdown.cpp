@@ -41,6 +41,9 @@ std::string Identity(const accept::Acceptance& acceptance) {
   std::string command;
   for (const std::string& word : identity.command) command += (command.empty() ? "" : " ") + word;
   std::string out = fmt::format("\n## What ran\n\n- command: {}\n", EscapeMarkdown(command));
+  if (!identity.program_version.empty()) out += fmt::format("- memstrata: {}\n", identity.program_version);
+  if (!identity.spec_hash.empty()) out += fmt::format("- specification: XXH128 {}\n", identity.spec_hash);
+  for (const auto& [name, value] : identity.settings) out += fmt::format("- {}: {}\n", name, EscapeMarkdown(value));
   if (!identity.system.empty()) out += fmt::format("- system: {}\n", EscapeMarkdown(identity.system));
   for (const std::string& framework : identity.frameworks)
     out += fmt::format("- framework: {}\n", EscapeMarkdown(framework));

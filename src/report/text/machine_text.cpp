@@ -19,7 +19,7 @@ std::string DeviceText(size_t index, const MachineDevice& device) {
   const auto line = [&out](std::string_view label, const std::string& text) {
     out += fmt::format("     {:<18}{}\n", label, text);
   };
-  if (!device.driver_version.empty()) line("driver", device.driver_version);
+  if (!device.facts.driver_version.empty()) line("driver", device.facts.driver_version);
   line("memory", OrUnknown(device.facts.total_bytes));
   line("kept by driver", OrUnknown(device.facts.reserved_bytes));
   if (!device.reading) {

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+
 #include "base/units.h"
 #include "measure/gaps.h"
 
@@ -22,7 +26,11 @@ std::string Line(std::string_view label, std::string_view text) {
 std::string EndText(const measure::CommandRun& run, const TextStyle& style) {
   if (!run.ended) return style.Error("It did not end.");
   if (run.timed_out) return style.Error("It was ended at the timeout.");
-  const std::string text = fmt::format("It ended with status {}.", run.exit_status);
+  constexpr int32_t kSignalBase = 128;
+  std::string text = fmt::format("It ended with status {}.", run.exit_status);
+  if (run.exit_status > kSignalBase && run.exit_status < kSignalBase + NSIG)
+    text = fmt::format("It was ended by signal {} ({}).", run.exit_status - kSignalBase,
+                       strsignal(run.exit_status - kSignalBase));
   return run.exit_status == 0 ? text : style.Error(text);
 }
 
@@ -39,7 +47,11 @@ std::string RunText(const measure::MeasuredSession& session, const measure::RunP
     out += fmt::format("{}  {}\n", EndText(run, style), style.Dim(FormatDuration(run.wall_ns)));
   out += Line("Host memory, peak", peaks.host ? PeakText(*peaks.host) : "not known: it ended before a sample met it");
   for (const measure::DevicePeak& peak : peaks.devices) {
+    const bool has_framework =
+        std::any_of(peaks.allocators.begin(), peaks.allocators.end(),
+                    [&](const measure::AllocatorPeak& one) { return one.device_index == peak.device; });
     std::string text = PeakText(peak.used);
+    if (!has_framework && peak.own && peak.own->bytes == 0) text = "not used by the run; by all " + text;
     if (const auto total = session.devices[peak.device].total_bytes) text += " of " + FormatBytes(*total);
     if (peak.used_by_others.value_or(false)) text += style.Warn(", others used it too");
     out += Line(fmt::format("{}, peak", DeviceName(session, peak.device)), text);
