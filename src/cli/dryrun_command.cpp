@@ -122,10 +122,12 @@ Status RunAll(const Arguments& arguments, const std::optional<Parameter>& parame
 int StatusOf(Verdict verdict) {
   switch (verdict) {
     case Verdict::kFits:
+    case Verdict::kRanAfterErrors:
       return kExitOk;
     case Verdict::kDoesNotFit:
       return kExitAnswerNo;
     case Verdict::kScriptFailed:
+    case Verdict::kNoRecord:
     case Verdict::kCardNotUsed:
       return kExitError;
   }
