@@ -160,6 +160,7 @@ PlanRequest RequestOf(const CsvRow& row, const ConfigJson& arguments) {
   const DecoderSpec spec = SpecOf(row, arguments, KindOf(row), tensor);
   w.parallel = ParallelOf(row, arguments, spec.layer_count);
   w.sequence = Whole(arguments, "seq-length", Whole(arguments, "encoder-seq-length", 512));
+  w.given.insert("sequence");
   w.target_sequence = Whole(arguments, "decoder-seq-length", 0);
   w.batch = Whole(arguments, "micro-batch-size", 1);
   w.accumulation = std::max<int64_t>(1, Whole(arguments, "global-batch-size", w.batch) / (w.batch * w.parallel.data));
@@ -205,12 +206,13 @@ void ScoreInference(const ConfigJson& arguments, const PlanRequest& request, Sco
   }
   PlanRequest inference = request;
   inference.workload.task = plan::Task::kForward;
-  inference.workload.batch = 1;
-  // Graphs are captured up to the most tokens of a step (16384 unless it is given), and their pools stay.
+  // Graphs are captured up to the most tokens of a step (16384 unless it is given), of as many requests, and their
+  // pools stay.
   constexpr int64_t kUsualTokens = 256;
   constexpr int64_t kDefaultMostTokens = 16384;
   const bool has_graphs = Is(arguments, "enable-cuda-graph") || arguments.Has("cuda-graph-impl");
-  inference.workload.sequence =
+  inference.workload.sequence = 1;
+  inference.workload.batch =
       has_graphs ? Whole(arguments, "inference-dynamic-batching-max-tokens", kDefaultMostTokens) : kUsualTokens;
   inference.workload.assets.push_back({"cache of the engine", static_cast<uint64_t>(buffer)});
   const Result<plan::Plan> plan = plan::MakePlan(inference);

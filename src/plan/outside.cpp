@@ -27,6 +27,11 @@ Line LineOfConstant(std::string term, const Constant& constant, double count, st
           ""};
 }
 
+bool UsesCuda(const PlanRequest& request) {
+  const std::string_view vendor = request.card ? std::string_view(request.card->vendor) : "";
+  return vendor.empty() || vendor == "nvidia" || vendor == "amd";
+}
+
 Line WorkspaceLine(const PlanRequest& request) {
   const bool is_hopper = request.card && request.card->compute_capability >= kHopper;
   if (request.workload.engine == Engine::kMegatron && request.workload.task == Task::kTrain) {
@@ -65,6 +70,11 @@ std::optional<Line> GroupedExpertsLine(const PlanRequest& request) {
               "grouped-experts"};
 }
 
+void AddWorkspaces(const PlanRequest& request, DevicePlan& device) {
+  if (UsesCuda(request)) device.lines.push_back(WorkspaceLine(request));
+  if (std::optional<Line> grouped = GroupedExpertsLine(request)) device.lines.push_back(std::move(*grouped));
+}
+
 int64_t CommunicatorCount(const Parallel& p) {
   int64_t count = 0;
   for (const int64_t degree : {p.tensor, p.pipeline, p.context, p.expert, p.data}) count += degree > 1 ? 1 : 0;
@@ -83,7 +93,7 @@ void AddOutsideLines(const PlanRequest& request, DevicePlan& device) {
   }
   device.lines.push_back(std::move(line));
   const int64_t communicators = CommunicatorCount(request.workload.parallel);
-  if (communicators == 0) return;
+  if (communicators == 0 || !UsesCuda(request)) return;
   const Constant& each = GetConstant("communicator_bytes");
   device.lines.push_back(
       LineOfConstant("communicators", each, static_cast<double>(communicators),

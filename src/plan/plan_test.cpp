@@ -160,6 +160,75 @@ TEST(Plan, DeferredHeadGradientsKeepScoresOfSeveralMicroBatches) {
   EXPECT_EQ(BytesOf(plan, "deferred_head"), uint64_t{2 * 1024} * (128256 + 4096) * 2);
 }
 
+TEST(Plan, AServingEngineIsJudgedByTheShareThatItTakes) {
+  PlanRequest request =
+      Request("llama-3.1-8b", {{"task", "serve"}, {"engine", "vllm"}, {"sequence", "8192"}}, "h100-80g");
+  request.searches_largest = true;
+  const Plan plan = *MakePlan(request);
+  ASSERT_TRUE(plan.largest.concurrency && plan.kv_tokens);
+  EXPECT_LE(*plan.largest.concurrency * 8192, *plan.kv_tokens);
+  EXPECT_GT((*plan.largest.concurrency + 1) * 8192, *plan.kv_tokens);
+  ASSERT_TRUE(SetInput(request.workload, "memory-fraction", "0.1"));
+  EXPECT_EQ(MakePlan(request)->fits, false);
+}
+
+TEST(Plan, AMarginWithinTheErrorIsSaid) {
+  PlanRequest request = Request("llama-3.1-8b", {{"engine", "megatron"}, {"parallel", "dp=8,zero=1"}});
+  const DevicePlan device = MakePlan(request)->WorstDevice();
+  request.card =
+      Card{.id = "between", .name = "between", .visible_bytes = (device.total_bytes + device.high_bytes) / 2};
+  const Plan plan = *MakePlan(request);
+  EXPECT_EQ(plan.fits, true);
+  EXPECT_EQ(plan.fits_at_high, false);
+  EXPECT_NE(plan.verdict.find("does not cover"), std::string::npos) << plan.verdict;
+}
+
+TEST(Plan, ACheckpointDoesNotShrinkWhenItIsSharded) {
+  const auto checkpoint = [](const char* parallel) {
+    return MakePlan(Request("llama-3.1-8b", {{"engine", "megatron"}, {"parallel", parallel}}))->storage_lines[1].bytes;
+  };
+  EXPECT_EQ(checkpoint("dp=1"), uint64_t{8030261248} * (2 + 12));
+  EXPECT_EQ(checkpoint("tp=4,dp=2,zero=1"), checkpoint("dp=1"));
+  EXPECT_EQ(checkpoint("pp=2,dp=8,zero=1"), checkpoint("dp=1"));
+}
+
+TEST(Plan, DataParallelismOfPyTorchHasBucketsAndTheOptimizersTemporaries) {
+  const Plan plan = *MakePlan(Request("llama-3.2-1b", {{"sequence", "256"}, {"parallel", "dp=2"}}));
+  const uint64_t weights = plan.devices[0].states.parameters;
+  EXPECT_EQ(plan.devices[0].peak_phase, "optimizer");
+  EXPECT_EQ(BytesOf(plan, "communication"), weights);
+  EXPECT_EQ(BytesOf(plan, "optimizer_transient"), weights);
+  EXPECT_EQ(BytesOf(plan, "logits"), 0u);  // gone by then
+}
+
+TEST(Plan, SupportOfTheEngineComesBeforeMemory) {
+  const Plan plan = *MakePlan(Request("llama-3.2-1b", {{"engine", "megatron"}, {"sequence", "256"}}, "tpu-v5p"));
+  EXPECT_EQ(plan.fits, false);
+  EXPECT_NE(plan.verdict.find("enough memory, but does not run megatron"), std::string::npos) << plan.verdict;
+  EXPECT_EQ(BytesOf(plan, "workspace"), 0u);  // of CUDA
+}
+
+TEST(Plan, AssetsAloneAreNoTraining) {
+  PlanRequest request;
+  request.model = {.name = "no model", .source = "assets alone"};
+  request.card = *FindCard("8GiB");
+  ASSERT_TRUE(SetInput(request.workload, "asset", "scene=3GiB"));
+  const Plan plan = *MakePlan(request);
+  EXPECT_EQ(plan.devices[0].lines.size(), 2u);  // the asset, and the driver's context
+  EXPECT_EQ(plan.largest.batch, std::nullopt);
+  EXPECT_EQ(plan.fits, true);
+}
+
+TEST(Plan, StatesOfMuonAndAdafactorFollowTheShapes) {
+  const ModelDescription model = *DescribeAny("layers=1 hidden=64 heads=4 ffn=128 vocab=1000 tied=no");
+  Workload workload;
+  const RankParameters rank = ParametersOfRank(model, workload, 0);
+  const int64_t matrices = 4 * 64 * 64 + 3 * 64 * 128;
+  EXPECT_EQ(rank.beside_matrices, 2 * 1000 * 64 + 3 * 64);  // table, head, norms
+  EXPECT_EQ(rank.Total(), matrices + rank.beside_matrices);
+  EXPECT_EQ(rank.factors, 4 * 128 + 3 * 192 + 2 * 1064 + 3 * 64);
+}
+
 TEST(Plan, OffloadedStatesAreOnTheHost) {
   const std::initializer_list<std::pair<const char*, const char*>> kept = {{"engine", "deepspeed"},
                                                                            {"parallel", "dp=4,zero=3"}};
@@ -272,9 +341,10 @@ INSTANTIATE_TEST_SUITE_P(
                     BadRequest{"batch", "0", "whole number"}, BadRequest{"batch", "-1", "whole number"},
                     BadRequest{"batch", "1000000000000", "beyond"}, BadRequest{"sequence", "x", "whole number"},
                     BadRequest{"precision", "fp99", "is one of"}, BadRequest{"memory-fraction", "2", "0 to 1"},
-                    BadRequest{"nothing", "1", "not an input"}, BadRequest{"offload", "all", "zero=3"},
-                    BadRequest{"parallel", "pp=2,first=40", "do not share"}, BadRequest{"draft-tokens", "4", "serve"},
-                    BadRequest{"adapter", "none", "is one of"}, BadRequest{"asset", "scene", "NAME=SIZE"}));
+                    BadRequest{"lora-rank", "x", "whole number"}, BadRequest{"nothing", "1", "not an input"},
+                    BadRequest{"offload", "all", "zero=3"}, BadRequest{"parallel", "pp=2,first=40", "do not share"},
+                    BadRequest{"draft-tokens", "4", "serve"}, BadRequest{"adapter", "none", "is one of"},
+                    BadRequest{"asset", "scene", "NAME=SIZE"}));
 
 TEST(Sweep, FindsWhereItBreaks) {
   const Result<Sweep> sweep =

@@ -35,23 +35,43 @@ Line Spread(Line line, double share) {
   return line;
 }
 
+// "2 B x 8030261248 parameters", with what divides them and where they are.
+std::string StateFormula(double each, const RankParameters& rank, const StateSizes& sizes, bool is_sharded,
+                         bool is_on_host) {
+  std::string text = fmt::format("{:.6g} B x {} parameters of a model-parallel rank", each, rank.Total());
+  if (is_sharded && rank.experts > 0 && sizes.expert_shards != sizes.dense_shards) {
+    text = fmt::format("{:.6g} B x ({} / {} ranks + {} of experts / {} ranks)", each, rank.dense, sizes.dense_shards,
+                       rank.experts, sizes.expert_shards);
+  } else if (is_sharded && sizes.dense_shards > 1) {
+    text += fmt::format(" / {} ranks", sizes.dense_shards);
+  }
+  return is_on_host ? "in host memory: " + text : text;
+}
+
 void AddStates(const PlanRequest& request, int64_t stage, DevicePlan& device) {
   const Workload& w = request.workload;
   const RankParameters rank = ParametersOfRank(request.model, w, stage);
   const StateSizes sizes = SizesOfStates(request.model, rank, w);
-  const std::string shard = fmt::format("{} parameters on this rank, {}", rank.Total(), Name(w.parallel.sharding));
-  const std::string trained = w.TrainsAdapters() ? fmt::format("{} parameters of adapters", rank.adapters) : shard;
   const char* source = "bytes for each parameter by setup, docs/explanation/planning.md";
-  device.lines.push_back(Computed("weights", static_cast<double>(sizes.weight_bytes),
-                                  fmt::format("{:.6g} B x {}", sizes.weight_each, shard), source, true,
+  const Sharding sharding = w.parallel.sharding;
+  const auto how = [&](double each, Sharding least, bool is_on_host) {
+    if (w.TrainsAdapters()) return fmt::format("{} B x {} parameters of adapters", each, rank.adapters);
+    return StateFormula(each, rank, sizes, sharding >= least, is_on_host);
+  };
+  const bool has_host = w.offload != Offload::kNone;
+  std::string weights_how =
+      StateFormula(sizes.weight_each, rank, sizes, !w.TrainsAdapters() && sharding >= Sharding::kZero3,
+                   w.offload == Offload::kOptimizerAndWeights);
+  if (w.TrainsAdapters()) weights_how += fmt::format(" + 4 B x {} of adapters", rank.adapters);
+  device.lines.push_back(Computed("weights", static_cast<double>(sizes.weight_bytes), weights_how, source, true,
                                   "precision, weights, parallel"));
   device.states.parameters = sizes.weight_bytes;
   if (w.task != Task::kTrain) return;
   device.lines.push_back(Computed("gradients", static_cast<double>(sizes.gradient_bytes),
-                                  fmt::format("{} B x {}", sizes.gradient_each, trained), source, true,
-                                  "parallel, lora-rank"));
+                                  how(sizes.gradient_each, Sharding::kZero2, has_host && sharding >= Sharding::kZero2),
+                                  source, true, "parallel, lora-rank"));
   device.lines.push_back(Computed("optimizer", static_cast<double>(sizes.optimizer_bytes),
-                                  fmt::format("{} B x {}", sizes.optimizer_each, trained), source, true,
+                                  how(sizes.optimizer_each, Sharding::kZero1, has_host), source, true,
                                   "optimizer, parallel"));
   if (sizes.gathered_bytes > 0) {
     device.lines.push_back(
@@ -276,6 +296,51 @@ void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& devic
   }
 }
 
+// PyTorch's data parallelism copies gradients into buckets, which stay.
+void AddBuckets(const PlanRequest& request, DevicePlan& device) {
+  const Workload& w = request.workload;
+  const bool has_buckets = w.engine == Engine::kTorch && w.parallel.data > 1 && w.parallel.sharding == Sharding::kNone;
+  if (!has_buckets) return;
+  device.lines.push_back(Computed("communication", static_cast<double>(device.states.gradients),
+                                  "a copy of all gradients in the buckets of DistributedDataParallel",
+                                  "PyTorch's DistributedDataParallel with gradient_as_bucket_view=False", true,
+                                  "parallel"));
+}
+
+// Temporaries of the optimizer's step for each byte of trained weights, docs/explanation/planning.md.
+double OptimizerTemporaries(const Workload& w) {
+  if (w.engine != Engine::kTorch || w.offload != Offload::kNone) return 0;  // the others' optimizers are fused
+  switch (w.optimizer) {
+    case OptimizerName::kAdamW:
+      return GetConstant("foreach_optimizer_temporaries").best;
+    case OptimizerName::kAdamWForLoop:
+    case OptimizerName::kAdafactorTransformers:
+      return GetConstant("for_loop_optimizer_temporaries").best;
+    case OptimizerName::kAdafactorTorch:
+      return GetConstant("adafactor_temporaries").best;
+    default:
+      return 0;
+  }
+}
+
+// The step of the optimizer, where it needs more than the backward: what works in the backward is gone by then.
+void UseOptimizerPeak(const PlanRequest& request, DevicePlan& device) {
+  device.peak_phase = "backward";
+  const double trained =
+      static_cast<double>(request.workload.TrainsAdapters() ? device.states.gradients : device.states.parameters);
+  const auto temporaries = static_cast<uint64_t>(OptimizerTemporaries(request.workload) * trained);
+  uint64_t working = 0;
+  for (const Line& line : device.lines) working += line.is_persistent ? 0 : line.bytes;
+  if (temporaries <= working) return;
+  device.peak_phase = "optimizer";
+  std::erase_if(device.lines, [](const Line& line) { return !line.is_persistent; });
+  device.lines.push_back(
+      Spread(Computed("optimizer_transient", static_cast<double>(temporaries),
+                      fmt::format("{:.2f} B for each byte of trained weights", OptimizerTemporaries(request.workload)),
+                      "dry runs of PyTorch's optimizers", false, "optimizer"),
+             0.03));
+}
+
 // Errors of the terms are not independent of each other, so the peak's bounds are those of whole predictions.
 std::string_view SpreadOf(const PlanRequest& request) {
   if (request.workload.task != Task::kTrain) return "inference_peak";
@@ -398,10 +463,10 @@ DevicePlan ShardedTrainingDevice(const PlanRequest& request, int64_t stage) {
   AddVision(request, stage, device);
   AddUnpacked(request, device);
   AddLoadCopy(request, device);
-  device.lines.push_back(WorkspaceLine(request));
-  if (std::optional<Line> grouped = GroupedExpertsLine(request)) device.lines.push_back(std::move(*grouped));
+  AddBuckets(request, device);
+  AddWorkspaces(request, device);
+  UseOptimizerPeak(request, device);
   Sum(request, device);
-  device.peak_phase = "backward";
   AddOutsideLines(request, device);
   return device;
 }
@@ -435,8 +500,7 @@ DevicePlan InferenceDevice(const PlanRequest& request) {
     AddVision(request, 0, device);
   }
   AddUnpacked(request, device);
-  device.lines.push_back(WorkspaceLine(request));
-  if (std::optional<Line> grouped = GroupedExpertsLine(request)) device.lines.push_back(std::move(*grouped));
+  AddWorkspaces(request, device);
   Sum(request, device);
   device.peak_phase = w.task == Task::kGenerate ? "prefill" : "forward";
   AddOutsideLines(request, device);

@@ -360,6 +360,10 @@ std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload&
                                    flag(p.sequence_parallel), static_cast<int>(p.sharding))}};
 }
 
+bool TakesShare(const Workload& workload) {
+  return workload.task == Task::kServe && (workload.engine == Engine::kVllm || workload.engine == Engine::kSglang);
+}
+
 uint64_t ParameterBytes(Precision precision) {
   return precision == Precision::kBfloat16 || precision == Precision::kFloat16 ? 2 : 4;
 }

@@ -206,6 +206,9 @@ inline constexpr InputHelp kWorkloadInputs[] = {
 /// An input as text, as it takes effect.
 std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload& workload);
 
+/// True for serving engines that take a share of the device at their start (vLLM, SGLang).
+bool TakesShare(const Workload& workload);
+
 /// Bits of one weight, with its scales, for formats other than the precision's own.
 double BitsPerWeight(WeightFormat format, Precision precision);
 uint64_t ParameterBytes(Precision precision);  // of one parameter
