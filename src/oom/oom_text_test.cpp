@@ -252,6 +252,55 @@ TEST(ExplainText, AnOutsideProcessOfAContainerMayBeTheOwn) {
   EXPECT_EQ(reports[0].outside_bytes, kGiB / 2);
 }
 
+TEST(ExplainText, WhatIsNotPrintedIsUnknown) {
+  const auto reports = ExplainText(
+      "XPU out of memory. Tried to allocate 5.00 GiB. GPU 0 has a total capacity of 15.56 GiB. Of the allocated memory "
+      "12.00 GiB is allocated by PyTorch, and 1.00 GiB is reserved by PyTorch but unallocated.");
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_EQ(reports[0].verdict, OomVerdict::kFull);
+  EXPECT_FALSE(reports[0].free_bytes || reports[0].outside_bytes || reports[0].short_by_bytes);
+  EXPECT_EQ(reports[0].text.find("outside"), std::string::npos) << reports[0].text;
+  EXPECT_EQ(reports[0].text.find("fills"), std::string::npos) << reports[0].text;
+  ASSERT_EQ(reports[0].missing.size(), 1U);
+  EXPECT_EQ(reports[0].missing[0].what, "free memory");
+}
+
+TEST(ExplainText, IdleAndFreeTogetherMayBeEnough) {
+  const auto reports = ExplainText(
+      "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 11.17 GiB total capacity; 8.00 GiB already allocated; "
+      "1.50 GiB free; 1.20 GiB cached)");
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_EQ(reports[0].verdict, OomVerdict::kFragmented);
+}
+
+TEST(ExplainText, ASizeThatWasAskedForIsNotMissing) {
+  const auto reports = ExplainText("NCCL WARN Failed to CUDA calloc async 4194304 bytes");
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_NE(reports[0].text.find("4.00 MiB"), std::string::npos);
+  ASSERT_EQ(reports[0].missing.size(), 1U);
+  EXPECT_EQ(reports[0].missing[0].what, "free memory");
+}
+
+TEST(ExplainText, AnEngineThatServesIsAdvisedByItsOwnSetting) {
+  const std::string failure =
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.10 GiB "
+      "of which 1.00 GiB is free. Of the allocated memory 77.00 GiB is allocated by PyTorch, and 0.50 GiB is reserved "
+      "by "
+      "PyTorch but unallocated.\n";
+  const auto plain = ExplainText(failure);
+  ASSERT_EQ(plain.size(), 1U);
+  EXPECT_EQ(plain[0].remedies[0].text.find("Lower --"), std::string::npos);
+  for (const auto& [lines, setting] :
+       {std::pair<std::string, std::string>{"server_args=ServerArgs(mem_fraction_static=0.88)  # sglang\n",
+                                            "--mem-fraction-static"},
+        {"vllm engine args: gpu_memory_utilization=0.95\n", "--gpu-memory-utilization"}}) {
+    const auto reports = ExplainText(lines + failure);
+    ASSERT_FALSE(reports.empty());
+    EXPECT_NE(reports[0].remedies[0].text.find("Lower " + setting), std::string::npos);
+    EXPECT_EQ(reports[0].remedies[0].bytes, reports[0].short_by_bytes);
+  }
+}
+
 TEST(ExplainText, PlainTextHasNoReport) {
   EXPECT_TRUE(ExplainText("").empty());
   EXPECT_TRUE(ExplainText("Tried to allocate a budget for memory; out of time.").empty());

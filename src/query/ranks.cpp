@@ -42,6 +42,24 @@ std::string MissingText(const RankComparison& comparison) {
                      names);
 }
 
+// Two files of one rank: the figures of both stand there, and one of them may be of another run.
+void SayRepeatedRanks(RanksAnswer& answer) {
+  for (size_t i = 1; i < answer.ranks.size(); ++i) {
+    const RankFigures& before = answer.ranks[i - 1];
+    const RankFigures& rank = answer.ranks[i];
+    if (rank.rank && rank.rank == before.rank)
+      answer.sentences.push_back(
+          fmt::format("Rank {} is there more than once: {} and {}.", *rank.rank, before.file, rank.file));
+  }
+}
+
+void SayUnreadable(RanksAnswer& answer) {
+  for (const UnreadableRank& rank : answer.unreadable) {
+    const std::string name = rank.rank ? fmt::format("rank {} ({})", *rank.rank, rank.file) : rank.file;
+    answer.sentences.push_back(fmt::format("The recording of {} cannot be read: {}", name, rank.why));
+  }
+}
+
 void Describe(RanksAnswer& answer) {
   const RankComparison& comparison = answer.comparison;
   const RankFigures& worst = answer.ranks[comparison.worst];
@@ -66,6 +84,8 @@ void Describe(RanksAnswer& answer) {
           fmt::format("{} ran out of memory {}.", FirstNameOf(rank), FormatCount(rank.failure_count, "time")));
   }
   if (comparison.explanation) answer.sentences.push_back(ExplanationText(*comparison.explanation));
+  SayUnreadable(answer);
+  SayRepeatedRanks(answer);
   if (comparison.missing_count > 0) answer.sentences.push_back(MissingText(comparison));
 }
 
@@ -103,6 +123,8 @@ Status Compare(RanksAnswer& answer, const RanksOptions& options) {
   uint64_t expected_count = options.layout.empty() ? 0 : 1;
   for (const LayoutAxis& axis : options.layout)
     expected_count = std::min<uint64_t>(expected_count * axis.size, 1'000'000);
+  for (const UnreadableRank& rank : answer.unreadable)
+    expected_count = std::max(expected_count, std::min<uint64_t>(rank.rank.value_or(0), 999'999) + 1);
   answer.comparison = CompareRanks(answer.ranks, std::max(options.expected_count, expected_count));
   Describe(answer);
   return {};
@@ -134,15 +156,21 @@ Result<RanksAnswer> CompareRankFiles(std::span<const std::string> files, const R
                                      bool left_out_allowed,
                                      const std::function<Result<Store>(const std::string&)>& open) {
   RanksAnswer answer;
+  std::optional<Error> first_problem;
   for (const std::string& file : files) {
     const Result<Store> store = open(file);
     if (!store && left_out_allowed && store.error().code == ErrorCode::kUnsupportedFormat) {
       answer.left_out.push_back(file);
       continue;
     }
-    if (!store) return tl::unexpected(store.error());
+    if (!store) {
+      if (!first_problem) first_problem = store.error();
+      answer.unreadable.push_back({file, RankOf(file), store.error().message});
+      continue;
+    }
     answer.ranks.push_back(MeasureRank(*store, file));
   }
+  if (answer.ranks.empty() && first_problem) return tl::unexpected(*std::move(first_problem));
   MEMSTRATA_TRY(Compare(answer, options));
   const RankFigures& median = answer.ranks[answer.comparison.median];
   const RankFigures& worst = answer.ranks[answer.comparison.worst];

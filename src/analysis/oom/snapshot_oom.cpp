@@ -64,7 +64,8 @@ class FailureExplainer {
     report.idle_bytes = fragmentation_.idle_bytes;
     report.largest_hole_bytes = fragmentation_.largest_hole_bytes;
     report.private_pool_bytes = fragmentation_.kind_bytes[static_cast<size_t>(HoleKind::kPrivatePool)];
-    if (report.free_bytes) report.short_by_bytes = MinusOr0(DriverBytes(settings), *report.free_bytes);
+    driver_bytes_ = DriverBytes(settings);
+    if (report.free_bytes) report.short_by_bytes = MinusOr0(driver_bytes_, *report.free_bytes);
   }
 
   // What the driver was asked for: a segment, or the pages that were missing behind the last free ones.
@@ -78,6 +79,9 @@ class FailureExplainer {
   void DecideVerdict() {
     OomReport& report = failure_.report;
     report.text = fmt::format("PyTorch asked for {}", FormatBytes(*report.requested_bytes));
+    // The device is asked for whole segments, not for the request.
+    if (driver_bytes_ > block_bytes_)
+      report.text += fmt::format(", for which its allocator takes {} from the device,", FormatBytes(driver_bytes_));
     if (report.free_bytes) report.text += fmt::format(" and the device had {} free", FormatBytes(*report.free_bytes));
     if (report.short_by_bytes) report.text += fmt::format(": short by {}", FormatBytes(*report.short_by_bytes));
     report.text += ". ";
@@ -93,10 +97,15 @@ class FailureExplainer {
         room_bytes == 0 ? 1 : static_cast<double>(fragmentation_.block_bytes) / static_cast<double>(room_bytes);
     if (is_enough && live_share < kFullShare) {
       report.verdict = OomVerdict::kFragmented;
-      report.text += fmt::format("{} is reserved and idle in {}, the largest {}: {} of live blocks pin {} of segments.",
-                                 FormatBytes(fragmentation_.idle_bytes), FormatCount(fragmentation_.hole_count, "hole"),
-                                 FormatBytes(fragmentation_.largest_hole_bytes),
-                                 FormatBytes(fragmentation_.pinning_bytes), FormatBytes(fragmentation_.pinned_bytes));
+      report.text +=
+          fmt::format("{} is reserved and idle in {}, the largest {}", FormatBytes(fragmentation_.idle_bytes),
+                      FormatCount(fragmentation_.hole_count, "hole"), FormatBytes(fragmentation_.largest_hole_bytes));
+      report.text += fragmentation_.pinned_bytes == 0 ? "."
+                                                      : fmt::format(": {} of live blocks pin {} of segments.",
+                                                                    FormatBytes(fragmentation_.pinning_bytes),
+                                                                    FormatBytes(fragmentation_.pinned_bytes));
+      if (report.free_bytes >= block_bytes_)
+        report.text += " What was free would have held the request itself; the size of a segment is what did not fit.";
     } else {
       report.verdict = OomVerdict::kFull;
       report.text += fmt::format("Live memory fills what there is: {} of {} ({}), {} idle.",
@@ -193,7 +202,8 @@ class FailureExplainer {
   uint32_t seq_;
   bool is_last_;  // a replay of another order costs as much as all before it: only for the last failure
   uint32_t stream_ = 0;
-  uint64_t block_bytes_ = 0;  // of the request
+  uint64_t block_bytes_ = 0;   // of the request
+  uint64_t driver_bytes_ = 0;  // 0: no segments are recorded
   Fragmentation fragmentation_;
   SnapshotOom failure_;
 };

@@ -87,7 +87,9 @@ void FindCuda(const LogStream& stream, std::vector<OomReport>& reports) {
     OomReport report = StartReport(stream, hit.at, "cuda", message->format);
     if (const auto calloc = FindPattern(text.substr(hit.at, 80), "CUDA calloc <skip><bytes> bytes"))
       report.requested_bytes = calloc->values[0].bytes;
-    MarkMasked(report, std::string(message->text),
+    std::string sentence(message->text);
+    if (report.requested_bytes) sentence += fmt::format(" It asked for {}.", Show(report.requested_bytes));
+    MarkMasked(report, std::move(sentence),
                "See what was free on the device then (nvidia-smi, rocm-smi), or record a snapshot and the device's own "
                "counters together.");
     reports.push_back(std::move(report));

@@ -14,7 +14,7 @@ void Refuse(OomReport& report, std::string reason) {
   report.outside_bytes.reset();
   report.remedies.clear();
   report.text = fmt::format("The counters of this message cannot all be true: {} No cause is named from them.", reason);
-  report.missing.push_back({"counters", reason,
+  report.missing.push_back({"counters", "Which of them is wrong cannot be told from the message.",
                             "Read the device itself (nvidia-smi, rocm-smi) when it happens, or record a snapshot: "
                             "docs/howto/out_of_memory.md."});
 }
@@ -22,7 +22,12 @@ void Refuse(OomReport& report, std::string reason) {
 void MarkMasked(OomReport& report, std::string text, std::string how_to_get) {
   report.verdict = OomVerdict::kMasked;
   report.text = std::move(text);
-  report.missing.push_back({"sizes", "The message carries none.", std::move(how_to_get)});
+  if (report.requested_bytes) {
+    report.missing.push_back(
+        {"free memory", "The message says what was asked for, not what there was.", std::move(how_to_get)});
+  } else {
+    report.missing.push_back({"sizes", "The message carries none.", std::move(how_to_get)});
+  }
 }
 
 }  // namespace memstrata::oom

@@ -86,6 +86,16 @@ Status WriteRanksJson(const RanksAnswer& answer, ByteSink& sink) {
     json.EndObject();
   }
   json.EndArray();
+  json.Key("unreadable");
+  json.StartArray();
+  for (const UnreadableRank& rank : answer.unreadable) {
+    json.StartObject();
+    json.Field("file", std::string_view(rank.file));
+    json.Field("rank", rank.rank);
+    json.Field("why", std::string_view(rank.why));
+    json.EndObject();
+  }
+  json.EndArray();
   WriteStrings(json, "left_out", answer.left_out);
   json.EndObject();
   return sink.Write(json.Finish());
