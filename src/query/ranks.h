@@ -20,9 +20,17 @@ struct RanksOptions {
   uint64_t expected_count = 0;     // ranks of the job; 0 = as the layout or the highest number says
 };
 
+/// A file that was named but cannot be read: a rank that was killed while it wrote.
+struct UnreadableRank {
+  std::string file;
+  std::optional<uint64_t> rank;  // from the file's name
+  std::string problem;           // one sentence
+};
+
 struct RanksAnswer {
   std::vector<RankFigures> ranks;  // by number, then by file
   RankComparison comparison;
+  std::vector<UnreadableRank> unreadable;
   std::vector<std::string> left_out;    // files of a folder that are no recordings
   std::vector<std::string> sentences;   // the worst first
   std::vector<Regression> differences;  // what the worst rank holds that the middle one does not
@@ -32,8 +40,9 @@ struct RanksAnswer {
 Result<std::vector<LayoutAxis>> ParseLayout(std::string_view text);
 
 /// Files are opened one after the other and let go, so that a job of any size fits into memory; two are opened again.
-/// `left_out_allowed`: files that no reader knows are left out (a folder was named) instead of failing.
-/// errors: those of `open`; kInvalidArgument when no file is left
+/// `left_out_allowed`: files that no reader knows are left out (a folder was named). Others that cannot be read are
+/// listed, and their ranks are missing.
+/// errors: kInvalidArgument when a file is named twice; when none can be read, the problem of the first
 Result<RanksAnswer> CompareRankFiles(std::span<const std::string> files, const RanksOptions& options,
                                      bool left_out_allowed,
                                      const std::function<Result<Store>(const std::string&)>& open);

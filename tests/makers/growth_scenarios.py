@@ -91,6 +91,16 @@ def older_than_the_recording() -> object:
     return scenario.snapshot()
 
 
+def stream_that_is_left() -> object:
+    """S07: what one stream used at first, no other can use later."""
+    scenario = Scenario(4 * GIB)
+    first = [scenario.take(60, "prefetch", 4, stream=7) for _ in range(5)]
+    scenario.give_back(*first, function="prefetch", line=5)
+    for _ in range(10):
+        scenario.take(50, "work", 9)
+    return scenario.snapshot()
+
+
 def garbage_collected_late(iteration_count: int = 100, every: int = 25) -> object:
     """S08: cycles that a collector frees after every 25th iteration."""
     scenario = Scenario(4 * GIB)

@@ -111,6 +111,25 @@ def test_missing_ranks_and_other_files(program: Program, tmp_path: Path) -> None
     assert "2 ranks are missing: 2, 7." in value["sentences"]
 
 
+def test_a_rank_that_was_killed_while_it_wrote(program: Program, tmp_path: Path) -> None:
+    for rank in range(3):
+        write(tmp_path / f"rank{rank}.pickle", holding(BASE))
+    (tmp_path / "rank3.pickle").write_bytes(b"")
+    value = ranks(program, tmp_path)
+    assert len(value["ranks"]) == 3
+    assert value["missing_ranks"] == [3]
+    assert [(Path(each["file"]).name, each["rank"]) for each in value["unreadable"]] == [("rank3.pickle", 3)]
+    assert any("rank3.pickle cannot be read: The file is empty" in sentence for sentence in value["sentences"])
+
+
+def test_one_rank_twice(program: Program, tmp_path: Path) -> None:
+    one = write(tmp_path / "rank0.pickle", holding(BASE))
+    assert "is named twice" in program.run("ranks", one, one).stderr
+    (tmp_path / "old_rank0.pickle").write_bytes(one.read_bytes())
+    value = ranks(program, tmp_path)
+    assert any(sentence.endswith("both say rank 0.") for sentence in value["sentences"])
+
+
 def test_a_wrong_layout_is_refused(program: Program, tmp_path: Path) -> None:
     write_job(tmp_path)
     answer = program.run("ranks", tmp_path, "--layout", "pp=two")

@@ -67,7 +67,10 @@ class Categorizer {
       if (table_.alloc_seq[row] != kNone) Of(row) = ByLife(row);
     }
     CategorizePreexisting();
-    if (timeline_.basis != PhaseBasis::kStack) MarkLoadedStates();
+    // An optimizer that makes states in an update has made none before.
+    const bool makes_states =
+        std::find(categories_.begin(), categories_.end(), Category::kOptimizerState) != categories_.end();
+    if (timeline_.basis != PhaseBasis::kStack && !makes_states) MarkLoadedStates();
     MarkLogits(store_, heap_, timeline_, by_stack_, categories_);
     return std::move(categories_);
   }
@@ -151,8 +154,10 @@ class Categorizer {
     if (is_autocast_exit_[table_.free_stack[row].value]) return Category::kAutocastCopy;
     if (phase == Phase::kPrefill || phase == Phase::kDecode)
       return OutlivesStep(row) ? Category::kKvCache : Category::kTemporary;
-    if (phase == Phase::kEval)
-      return outlives_group && timeline_.is_plain[table_.alloc_seq[row]] ? Category::kInput : Category::kTemporary;
+    if (phase == Phase::kEval) {
+      if (outlives_group && timeline_.is_plain[table_.alloc_seq[row]]) return Category::kInput;
+      return is_training_ && OutlivesStep(row) ? Category::kActivation : Category::kTemporary;  // its graph is kept
+    }
     return outlives_group ? Category::kActivation : Category::kTemporary;
   }
 

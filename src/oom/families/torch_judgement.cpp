@@ -166,17 +166,43 @@ class TorchJudgement {
           "{} is reserved and idle, more than was asked for: fragmentation is a candidate. Only a snapshot proves it, "
           "because idle memory helps where it lies in one piece.",
           FormatBytes(idle_bytes));
+    } else if (report_.free_bytes.value_or(0) + idle_bytes >= *report_.requested_bytes + tolerance_bytes_ &&
+               live_share < kFullShare) {
+      // PyTorch gives whole idle segments back before it fails: what was idle then could not be given back.
+      report_.verdict = OomVerdict::kFragmented;
+      report_.text += fmt::format(
+          "With {} reserved and idle that would have been enough, in one piece: fragmentation is a candidate. Only a "
+          "snapshot proves it.",
+          FormatBytes(idle_bytes));
     } else {
       report_.verdict = OomVerdict::kFull;
-      report_.text += fmt::format("Live memory fills the device: {}", FormatBytes(*report_.live_bytes));
-      if (capacity_bytes > 0) report_.text += fmt::format(", {} of it", FormatPercent(live_share));
-      report_.text +=
-          fmt::format("; {} is idle and {} outside PyTorch.", FormatBytes(idle_bytes), FormatBytes(others_bytes));
+      report_.text += HowFull(live_share, capacity_bytes);
     }
     if (report_.private_pool_bytes && *report_.private_pool_bytes > 0) {
       report_.text += fmt::format(" {} in private pools (CUDA graphs) cannot serve ordinary requests.",
                                   Show(report_.private_pool_bytes));
     }
+  }
+
+  // Live memory, and what is known of the rest.
+  std::string HowFull(double live_share, uint64_t capacity_bytes) const {
+    const std::string live = FormatBytes(*report_.live_bytes);
+    std::string text;
+    if (capacity_bytes == 0) {
+      text = fmt::format("Live memory is {}", live);
+    } else if (live_share >= kFullShare) {
+      text = fmt::format("Live memory fills the device: {}, {} of it", live, FormatPercent(live_share));
+    } else if (*report_.live_bytes + *report_.requested_bytes > capacity_bytes) {
+      text = fmt::format("Live memory, {}, and the request are more than the device's {}", live,
+                         FormatBytes(capacity_bytes));
+    } else {
+      text = fmt::format("Live memory is {}, {} of the device", live, FormatPercent(live_share));
+    }
+    const bool knows_outside = report_.outside_bytes || report_.neighbour_bytes;
+    const std::string outside = FormatBytes(report_.outside_bytes.value_or(0) + report_.neighbour_bytes.value_or(0));
+    if (report_.idle_bytes) text += fmt::format("; {} is idle", FormatBytes(*report_.idle_bytes));
+    if (knows_outside) text += fmt::format("{} {} outside PyTorch", report_.idle_bytes ? " and" : ";", outside);
+    return text + ".";
   }
 
   void AddRemedies() {

@@ -86,6 +86,16 @@ Status WriteRanksJson(const RanksAnswer& answer, ByteSink& sink) {
     json.EndObject();
   }
   json.EndArray();
+  json.Key("unreadable");
+  json.StartArray();
+  for (const UnreadableRank& unreadable : answer.unreadable) {
+    json.StartObject();
+    json.Field("file", std::string_view(unreadable.file));
+    json.Field("rank", unreadable.rank);
+    json.Field("problem", std::string_view(unreadable.problem));
+    json.EndObject();
+  }
+  json.EndArray();
   WriteStrings(json, "left_out", answer.left_out);
   json.EndObject();
   return sink.Write(json.Finish());

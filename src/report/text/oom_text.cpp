@@ -45,8 +45,13 @@ class OomText {
     }
     const bool has_events = std::any_of(store.heaps.begin(), store.heaps.end(),
                                         [](const Heap& heap) { return heap.capabilities.has_events; });
-    return has_events ? "No allocation failed in this recording.\n"
-                      : "The file holds no events: whether an allocation failed is not in it.\n";
+    if (!has_events) return "The file holds no events: whether an allocation failed is not in it.\n";
+    const bool lost_events = std::any_of(store.heaps.begin(), store.heaps.end(), [](const Heap& heap) {
+      return heap.lower_bound == LowerBoundReason::kRingOverflow || heap.lower_bound == LowerBoundReason::kTruncated;
+    });
+    return lost_events ? "No allocation failed in the events that are left; others are missing, and a failure may have "
+                         "been among them.\n"
+                       : "No allocation failed in this recording.\n";
   }
 
   // XLA's allocators report what they gave, never what they refused.
