@@ -28,7 +28,7 @@ class Scenario:
 
     @contextmanager
     def at(self, function: str, line: int) -> Iterator[None]:
-        with self._stack.call(SCRIPT, "<module>", 90), self._stack.call(SCRIPT, function, line):
+        with self._stack.call(SCRIPT, "<module>", 100 + line), self._stack.call(SCRIPT, function, line):
             yield
 
     def take(self, size_mib: int, function: str = "step", line: int = 10, stream: int = 0) -> int:

@@ -85,10 +85,7 @@ def integer(value: Any) -> int:
 
 
 def stack_of(frames: Any) -> Stack:
-    return tuple(
-        (printable(frame.get("name", "")), file_name(frame), frame.get("line", 0))
-        for frame in frames or ()
-    )
+    return tuple((printable(frame.get("name", "")), file_name(frame), frame.get("line", 0)) for frame in frames or ())
 
 
 def file_name(frame: Any) -> str:

@@ -91,6 +91,18 @@ TEST(Categorize, ManyBlocksOfTheSizeOfAWorkspaceAreNone) {
   }
 }
 
+TEST(Categorize, AWeightOfTheSizeOfAWorkspaceIsAWeight) {
+  TestProgram program;
+  const uint32_t weight = program.Alloc(33'554'432, {"<module>@train.py:9", "_apply@torch/nn/modules/module.py:900"});
+  const uint32_t workspace = program.Alloc(
+      33'554'432,
+      {"<module>@train.py:10", "_call_impl@torch/nn/modules/module.py:1700", "forward@torch/nn/modules/linear.py:125"});
+  const Store store = program.Finish();
+  const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
+  EXPECT_EQ(analysis.CategoryOf(weight), Category::kParameter);
+  EXPECT_EQ(analysis.CategoryOf(workspace), Category::kWorkspace);
+}
+
 TEST(Bands, AddUpToThePeak) {
   const Store store = MakeTraining(3);
   const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);

@@ -70,12 +70,13 @@ class LogitsMarker {
   void MarkBySize(const Pass& pass) {
     const std::vector<uint32_t> forward = MadeIn(pass.forward_begin, pass.forward_end);
     const std::vector<uint32_t> backward = MadeIn(pass.backward_begin, pass.backward_end);
-    const size_t late = forward.size() - EdgeOf(forward.size(), 10);
     uint64_t largest = 0;
     for (const uint32_t row : forward) {
       if (Of(row) == Category::kLogits) largest = std::max(largest, table_.size_bytes[row]);
     }
-    if (largest == 0) {
+    const bool is_named = largest > 0;
+    const size_t late = forward.size() - EdgeOf(forward.size(), 10, is_named);
+    if (!is_named) {
       for (size_t i = late; i < forward.size(); ++i) {
         if (MayBeLogits(forward[i])) largest = std::max(largest, table_.size_bytes[forward[i]]);
       }
@@ -85,7 +86,7 @@ class LogitsMarker {
       if (table_.size_bytes[forward[i]] == largest && Of(forward[i]) != Category::kLogits) return;
     }
     for (size_t i = late; i < forward.size(); ++i) MarkIfSized(forward[i], largest);
-    const size_t early = EdgeOf(backward.size(), 20);
+    const size_t early = EdgeOf(backward.size(), 20, is_named);
     for (size_t i = 0; i < early; ++i) MarkIfSized(backward[i], largest);
   }
 
@@ -102,10 +103,11 @@ class LogitsMarker {
     return rows;
   }
 
-  // How many of the blocks next to the loss are looked at: a share, and a few of a small model.
-  static size_t EdgeOf(size_t count, size_t share) {
+  // How many of the blocks next to the loss are looked at: a share, and a few of a small model; where nothing names the
+  // loss, no more than half.
+  static size_t EdgeOf(size_t count, size_t share, bool is_named) {
     constexpr size_t kFew = 12;
-    return std::max(count / share, std::min(kFew, count / 2));
+    return std::max(count / share, std::min(kFew, is_named ? count : count / 2));
   }
 
   // The backward of a loss over a vocabulary makes first what is as large as the logits. Before it come scalars and, at

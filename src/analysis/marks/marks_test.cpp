@@ -59,7 +59,7 @@ TEST(Marks, AFrozenVocabularyHasNoGradient) {
     const auto load = [&](uint64_t bytes) {
       program.Alloc(bytes, {"<module>@train.py:9", "_apply@torch/nn/modules/module.py:900"});
     };
-    load(32 << 20);
+    load(40 << 20);
     for (int i = 0; i < 12; ++i) load(1 << 20);
     std::vector<uint32_t> kept;
     for (int i = 0; i < 6; ++i) {
@@ -69,8 +69,10 @@ TEST(Marks, AFrozenVocabularyHasNoGradient) {
     kept.push_back(program.Alloc(16 << 20, {"<module>@train.py:11", "cross_entropy@torch/nn/functional.py:3000"}));
     const uint32_t root = program.Alloc(4, {"<module>@train.py:12", "_make_grads@torch/autograd/__init__.py:220"});
     program.Free(program.Alloc(16 << 20, {}), {});
-    if (!is_frozen) program.Alloc(32 << 20, {});
-    for (int i = 0; i < 12; ++i) program.Alloc(i == 0 ? 2 << 20 : 1 << 20, {});
+    for (int i = 0; i < 12; ++i) {
+      if (i == 0 && !is_frozen) program.Alloc(40 << 20, {});
+      program.Alloc(1 << 20, {});
+    }
     for (const uint32_t block : kept) program.Free(block, {});
     program.Free(root, {});
     const Store store = program.Finish();

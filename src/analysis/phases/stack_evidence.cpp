@@ -149,7 +149,8 @@ std::optional<Phase> OnlyPhase(uint32_t bits) {
 }
 
 // Nodes that name no phase take the one phase that is found below them, or else that of their caller when all that it
-// called from that line has one. Another line of the same function is other work.
+// called from that line has one. Another line of the same function is other work. A backward starts itself: what is
+// called beside it is what it is of.
 void SpreadFromSiblings(const Store& store, std::vector<std::optional<Phase>>& phase) {
   const StackTable& stacks = store.stacks.stacks();
   const FrameTable& frames = store.stacks.frames();
@@ -168,7 +169,7 @@ void SpreadFromSiblings(const Store& store, std::vector<std::optional<Phase>>& p
     const uint32_t parent = stacks.parent[row].value;
     if (below[row] != 0) {
       spread[row] = OnlyPhase(below[row]);
-    } else if (parent != 0 && !function_has_phase.contains(key(row))) {
+    } else if (parent != 0 && spread[parent] != Phase::kBackward && !function_has_phase.contains(key(row))) {
       spread[row] = spread[parent];
     }
   }

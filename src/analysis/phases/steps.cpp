@@ -206,6 +206,25 @@ class ProgramLoops {
   std::vector<uint32_t> first_line_;  // by node: the lowest line of what it calls
 };
 
+// Of the loops of one function, the jumps of the outermost: those that come from as far down as a jump to its top does.
+std::vector<LoopJump> JumpsOfOutermost(const Store& store, const PythonCalls& calls, std::span<const LoopJump> jumps,
+                                       uint32_t loop_node) {
+  const auto line_of = [&](uint32_t node) { return store.stacks.frames().line[calls.stacks().frame[node].value]; };
+  uint32_t top = UINT32_MAX;
+  uint32_t bottom = UINT32_MAX;  // the highest line from which the top is reached
+  for (const LoopJump& jump : jumps) {
+    if (jump.loop_node != loop_node) continue;
+    if (line_of(jump.to_node) < top) bottom = UINT32_MAX;
+    top = std::min(top, line_of(jump.to_node));
+    if (line_of(jump.to_node) == top) bottom = std::min(bottom, line_of(jump.from_node));
+  }
+  std::vector<LoopJump> outermost;
+  for (const LoopJump& jump : jumps) {
+    if (jump.loop_node == loop_node && line_of(jump.from_node) >= bottom) outermost.push_back(jump);
+  }
+  return outermost;
+}
+
 // Inference: the outermost loop that starts over while the model is called.
 std::vector<uint32_t> StepsOfInference(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
                                        const PythonCalls& calls, std::span<const LoopJump> all_jumps) {
@@ -233,8 +252,8 @@ std::vector<uint32_t> StepsOfInference(const Store& store, const Heap& heap, con
   const auto is_forward = [](Phase phase) { return phase == Phase::kForward || phase == Phase::kEval; };
   const bool forward_before = std::any_of(phases.begin() + first, phases.begin() + enters, is_forward);
   if (forward_before && enters < phases.size()) begins.push_back(enters);
-  for (const LoopJump& jump : jumps) {
-    if (jump.loop_node == loop && jump.seq > begins.back()) begins.push_back(jump.seq);
+  for (const LoopJump& jump : JumpsOfOutermost(store, calls, jumps, loop)) {
+    if (jump.seq > begins.back()) begins.push_back(jump.seq);
   }
   return begins;
 }

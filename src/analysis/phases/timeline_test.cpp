@@ -155,8 +155,8 @@ TEST(Timeline, MetadataOfEventsNamesPhases) {
   TestProgram program(false);
   for (int i = 0; i < 4; ++i) program.Free(program.Alloc(1 << 20, {}), {});
   Store store = program.Finish();
-  store.contexts.push_back({});
-  store.contexts.push_back({.user_metadata = store.strings.Intern("eval")});
+  store.contexts.push_back({{0}, {0}, {0}, {0}});
+  store.contexts.push_back({{0}, store.strings.Intern("eval"), {0}, {0}});
   for (uint32_t seq = 0; seq < store.events.size(); ++seq) store.events.context.PushBack(seq < 6 ? 0 : 1);
   const Timeline timeline = FindTimeline(store, store.heaps[0]);
   EXPECT_EQ(timeline.basis, PhaseBasis::kAnnotation);
