@@ -2,13 +2,14 @@
 
 #include "analysis/failed_request/failed_request_pass.h"
 #include "analysis/growth/growth_pass.h"
+#include "analysis/growth/rising_peaks_pass.h"
 #include "analysis/next_peak/peak_pass.h"
 #include "analysis/pass.h"
 
 namespace memstrata {
 
 std::span<const PassInfo> AllPasses() {
-  static constexpr PassInfo kAll[] = {kFailedRequestPass, kGrowthPass, kPeakPass};
+  static constexpr PassInfo kAll[] = {kFailedRequestPass, kGrowthPass, kRisingPeaksPass, kPeakPass};
   return kAll;
 }
 

@@ -51,6 +51,24 @@ class TestProgram {
     Event(EventKind::kFreeCompleted, row, stack);
   }
 
+  uint64_t SizeOf(uint32_t row) const { return store_.allocations.size_bytes[row]; }
+  /// Events so far.
+  uint32_t event_count() const { return static_cast<uint32_t>(store_.events.size()); }
+
+  /// A range of events that the program names.
+  void Annotate(std::string_view name, uint32_t begin_seq, uint32_t end_seq) {
+    SpanTable& spans = store_.spans;
+    spans.name.PushBack(store_.strings.Intern(name));
+    spans.kind.PushBack(SpanKind::kAnnotation);
+    spans.begin_ns.PushBack(begin_seq);
+    spans.end_ns.PushBack(end_seq);
+    spans.heap.PushBack(0);
+    spans.begin_seq.PushBack(begin_seq);
+    spans.end_seq.PushBack(end_seq);
+    spans.depth.PushBack(0);
+    spans.track.PushBack(0);
+  }
+
   /// A request that fails.
   void Fail(uint64_t size_bytes, Frames outermost_first) {
     EventTable& events = store_.events;

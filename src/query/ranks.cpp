@@ -42,24 +42,6 @@ std::string MissingText(const RankComparison& comparison) {
                      names);
 }
 
-// Two files of one rank: the figures of both stand there, and one of them may be of another run.
-void SayRepeatedRanks(RanksAnswer& answer) {
-  for (size_t i = 1; i < answer.ranks.size(); ++i) {
-    const RankFigures& before = answer.ranks[i - 1];
-    const RankFigures& rank = answer.ranks[i];
-    if (rank.rank && rank.rank == before.rank)
-      answer.sentences.push_back(
-          fmt::format("Rank {} is there more than once: {} and {}.", *rank.rank, before.file, rank.file));
-  }
-}
-
-void SayUnreadable(RanksAnswer& answer) {
-  for (const UnreadableRank& rank : answer.unreadable) {
-    const std::string name = rank.rank ? fmt::format("rank {} ({})", *rank.rank, rank.file) : rank.file;
-    answer.sentences.push_back(fmt::format("The recording of {} cannot be read: {}", name, rank.why));
-  }
-}
-
 void Describe(RanksAnswer& answer) {
   const RankComparison& comparison = answer.comparison;
   const RankFigures& worst = answer.ranks[comparison.worst];
@@ -84,9 +66,22 @@ void Describe(RanksAnswer& answer) {
           fmt::format("{} ran out of memory {}.", FirstNameOf(rank), FormatCount(rank.failure_count, "time")));
   }
   if (comparison.explanation) answer.sentences.push_back(ExplanationText(*comparison.explanation));
-  SayUnreadable(answer);
-  SayRepeatedRanks(answer);
+  for (const UnreadableRank& unreadable : answer.unreadable)
+    answer.sentences.push_back(fmt::format("{} cannot be read: {}", unreadable.file, unreadable.problem));
+  for (size_t i = 1; i < answer.ranks.size(); ++i) {
+    const RankFigures& before = answer.ranks[i - 1];
+    const RankFigures& rank = answer.ranks[i];
+    if (rank.rank && rank.rank == before.rank)
+      answer.sentences.push_back(fmt::format("{} and {} both say rank {}.", before.file, rank.file, *rank.rank));
+  }
   if (comparison.missing_count > 0) answer.sentences.push_back(MissingText(comparison));
+}
+
+std::string NamedTwice(std::span<const std::string> files) {
+  std::vector<std::string> sorted(files.begin(), files.end());
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  return twice == sorted.end() ? "" : *twice;
 }
 
 bool HaveDifferences(const RankFigures& median, const RankFigures& worst) {
@@ -123,8 +118,9 @@ Status Compare(RanksAnswer& answer, const RanksOptions& options) {
   uint64_t expected_count = options.layout.empty() ? 0 : 1;
   for (const LayoutAxis& axis : options.layout)
     expected_count = std::min<uint64_t>(expected_count * axis.size, 1'000'000);
-  for (const UnreadableRank& rank : answer.unreadable)
-    expected_count = std::max(expected_count, std::min<uint64_t>(rank.rank.value_or(0), 999'999) + 1);
+  for (const UnreadableRank& unreadable : answer.unreadable) {
+    if (unreadable.rank) expected_count = std::max(expected_count, std::min<uint64_t>(*unreadable.rank, 999'999) + 1);
+  }
   answer.comparison = CompareRanks(answer.ranks, std::max(options.expected_count, expected_count));
   Describe(answer);
   return {};
@@ -155,6 +151,8 @@ Result<std::vector<LayoutAxis>> ParseLayout(std::string_view text) {
 Result<RanksAnswer> CompareRankFiles(std::span<const std::string> files, const RanksOptions& options,
                                      bool left_out_allowed,
                                      const std::function<Result<Store>(const std::string&)>& open) {
+  if (const std::string twice = NamedTwice(files); !twice.empty())
+    return Fail(ErrorCode::kInvalidArgument, fmt::format("{} is named twice.", twice));
   RanksAnswer answer;
   std::optional<Error> first_problem;
   for (const std::string& file : files) {
@@ -164,13 +162,13 @@ Result<RanksAnswer> CompareRankFiles(std::span<const std::string> files, const R
       continue;
     }
     if (!store) {
-      if (!first_problem) first_problem = store.error();
       answer.unreadable.push_back({file, RankOf(file), store.error().message});
+      if (!first_problem) first_problem = store.error();
       continue;
     }
     answer.ranks.push_back(MeasureRank(*store, file));
   }
-  if (answer.ranks.empty() && first_problem) return tl::unexpected(*std::move(first_problem));
+  if (answer.ranks.empty() && first_problem) return tl::unexpected(*first_problem);
   MEMSTRATA_TRY(Compare(answer, options));
   const RankFigures& median = answer.ranks[answer.comparison.median];
   const RankFigures& worst = answer.ranks[answer.comparison.worst];

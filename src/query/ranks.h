@@ -20,11 +20,11 @@ struct RanksOptions {
   uint64_t expected_count = 0;     // ranks of the job; 0 = as the layout or the highest number says
 };
 
-/// A file that should be a rank's recording and cannot be read: of a rank that died while it wrote, for example.
+/// A file that was named but cannot be read: a rank that was killed while it wrote.
 struct UnreadableRank {
   std::string file;
   std::optional<uint64_t> rank;  // from the file's name
-  std::string why;               // a sentence
+  std::string problem;           // one sentence
 };
 
 struct RanksAnswer {
@@ -40,9 +40,9 @@ struct RanksAnswer {
 Result<std::vector<LayoutAxis>> ParseLayout(std::string_view text);
 
 /// Files are opened one after the other and let go, so that a job of any size fits into memory; two are opened again.
-/// Files that cannot be read are said, and the others compared. `left_out_allowed`: files that no reader knows are left
-/// out (a folder was named).
-/// errors: that of the first file when none can be read; kInvalidArgument when there is none
+/// `left_out_allowed`: files that no reader knows are left out (a folder was named). Others that cannot be read are
+/// listed, and their ranks are missing.
+/// errors: kInvalidArgument when a file is named twice; when none can be read, the problem of the first
 Result<RanksAnswer> CompareRankFiles(std::span<const std::string> files, const RanksOptions& options,
                                      bool left_out_allowed,
                                      const std::function<Result<Store>(const std::string&)>& open);

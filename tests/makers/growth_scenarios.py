@@ -28,7 +28,7 @@ class Scenario:
 
     @contextmanager
     def at(self, function: str, line: int) -> Iterator[None]:
-        with self._stack.call(SCRIPT, "<module>", 90), self._stack.call(SCRIPT, function, line):
+        with self._stack.call(SCRIPT, "<module>", 100 + line), self._stack.call(SCRIPT, function, line):
             yield
 
     def take(self, size_mib: int, function: str = "step", line: int = 10, stream: int = 0) -> int:
@@ -88,6 +88,16 @@ def older_than_the_recording() -> object:
     scenario.device.recorder.enabled = True
     scenario.give_back(scenario.take(50, "step", 10))
     scenario.take(30, "step", 11)
+    return scenario.snapshot()
+
+
+def stream_that_is_left() -> object:
+    """S07: what one stream used at first, no other can use later."""
+    scenario = Scenario(4 * GIB)
+    first = [scenario.take(60, "prefetch", 4, stream=7) for _ in range(5)]
+    scenario.give_back(*first, function="prefetch", line=5)
+    for _ in range(10):
+        scenario.take(50, "work", 9)
     return scenario.snapshot()
 
 

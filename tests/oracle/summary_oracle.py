@@ -85,10 +85,13 @@ def integer(value: Any) -> int:
 
 
 def stack_of(frames: Any) -> Stack:
-    return tuple(
-        (printable(frame.get("name", "")), printable(frame.get("filename", "")), frame.get("line", 0))
-        for frame in frames or ()
-    )
+    return tuple((printable(frame.get("name", "")), file_name(frame), frame.get("line", 0)) for frame in frames or ())
+
+
+def file_name(frame: Any) -> str:
+    """Paths of Windows are shown with the slashes that all others have."""
+    name = printable(frame.get("filename", ""))
+    return name.replace("\\", "/") if name[1:3] == ":\\" and len(name) > 3 else name
 
 
 def printable(text: str) -> str:

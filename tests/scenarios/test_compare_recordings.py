@@ -102,26 +102,6 @@ def test_without_a_layout_a_pattern_is_assumed(program: Program, tmp_path: Path)
     assert (explained["coordinate"], explained["basis"]) == ("rank / 4", "assumed")
 
 
-def test_a_rank_that_cannot_be_read_does_not_hide_the_others(program: Program, tmp_path: Path) -> None:
-    write_job(tmp_path, missing=(7,))
-    (tmp_path / "rank7.pickle").write_bytes(b"")  # died while it wrote
-    value = ranks(program, tmp_path)
-    assert len(value["ranks"]) == 7
-    assert value["missing_ranks"] == [7]
-    (unreadable,) = value["unreadable"]
-    assert (unreadable["rank"], Path(unreadable["file"]).name) == (7, "rank7.pickle")
-    assert any("rank 7" in text and "cannot be read" in text for text in value["sentences"])
-    alone = program.run("ranks", tmp_path / "rank7.pickle")
-    assert alone.status == 1
-    assert "empty" in alone.stderr
-
-
-def test_the_same_rank_twice_is_said(program: Program, tmp_path: Path) -> None:
-    write_job(tmp_path)
-    value = ranks(program, tmp_path / "rank0.pickle", tmp_path / "rank0.pickle", tmp_path / "rank1.pickle")
-    assert any(text.startswith("Rank 0 is there more than once") for text in value["sentences"])
-
-
 def test_missing_ranks_and_other_files(program: Program, tmp_path: Path) -> None:
     write_job(tmp_path, missing=(2, 7))
     (tmp_path / "notes.txt").write_text("not a recording\n")
@@ -129,6 +109,25 @@ def test_missing_ranks_and_other_files(program: Program, tmp_path: Path) -> None
     assert value["missing_ranks"] == [2, 7]
     assert [Path(file).name for file in value["left_out"]] == ["notes.txt"]
     assert "2 ranks are missing: 2, 7." in value["sentences"]
+
+
+def test_a_rank_that_was_killed_while_it_wrote(program: Program, tmp_path: Path) -> None:
+    for rank in range(3):
+        write(tmp_path / f"rank{rank}.pickle", holding(BASE))
+    (tmp_path / "rank3.pickle").write_bytes(b"")
+    value = ranks(program, tmp_path)
+    assert len(value["ranks"]) == 3
+    assert value["missing_ranks"] == [3]
+    assert [(Path(each["file"]).name, each["rank"]) for each in value["unreadable"]] == [("rank3.pickle", 3)]
+    assert any("rank3.pickle cannot be read: The file is empty" in sentence for sentence in value["sentences"])
+
+
+def test_one_rank_twice(program: Program, tmp_path: Path) -> None:
+    one = write(tmp_path / "rank0.pickle", holding(BASE))
+    assert "is named twice" in program.run("ranks", one, one).stderr
+    (tmp_path / "old_rank0.pickle").write_bytes(one.read_bytes())
+    value = ranks(program, tmp_path)
+    assert any(sentence.endswith("both say rank 0.") for sentence in value["sentences"])
 
 
 def test_a_wrong_layout_is_refused(program: Program, tmp_path: Path) -> None:

@@ -91,6 +91,22 @@ def test_s06_the_axis_starts_at_what_was_there_before(program: Program, tmp_path
     assert heap_of(program, path)["growth"]["kind"] == "none"
 
 
+def test_s02_the_peak_lies_in_the_optimizer(program: Program, tmp_path: Path) -> None:
+    value = explain(program, write(tmp_path / "adam.pickle", growth_scenarios.adam_in_the_first_step()))
+    (peak,) = [finding["text"] for finding in value["findings"] if finding["id"] == "peak"]
+    assert "480 MiB, lies in optimizer of step" in peak
+
+
+def test_s07_a_stream_that_is_left_keeps_its_memory(program: Program, tmp_path: Path) -> None:
+    path = write(tmp_path / "stream.pickle", growth_scenarios.stream_that_is_left())
+    summary = program.summary(path)["heaps"][0]
+    assert summary["peak"]["live"]["bytes"] == 500 * MIB
+    assert summary["peak"]["reserved"]["bytes"] == 800 * MIB
+    (found,) = [finding for finding in explain(program, path)["findings"] if finding["severity"] != "info"]
+    assert (found["id"], found["bytes"]) == ("idle_stream", 300 * MIB)
+    assert found["text"].startswith("Of 800 MiB reserved, 300 MiB lies idle on stream 0x7,")
+
+
 def test_s08_a_collector_makes_a_sawtooth(program: Program, tmp_path: Path) -> None:
     path = write(tmp_path / "sawtooth.pickle", growth_scenarios.garbage_collected_late())
     heap = heap_of(program, path)
@@ -100,7 +116,7 @@ def test_s08_a_collector_makes_a_sawtooth(program: Program, tmp_path: Path) -> N
     assert summary["peak"]["live"]["bytes"] == 1_100 * MIB
     assert summary["end"]["live_bytes"] == 100 * MIB
     teeth = [mark for mark in heap["marks"] if mark["kind"] == "sawtooth"]
-    assert len(teeth) == 1
+    assert [(mark["bytes"], mark["count"]) for mark in teeth] == [(1_000 * MIB, 4)]
 
 
 @pytest.mark.parametrize(("chunk_count", "peak_bytes"), [(1, 14_709_424_128), (8, 14_709_424_128 // 8)])
@@ -113,6 +129,10 @@ def test_s09_the_loss_holds_seven_units_of_logits(
     held = [holder["bytes"] for holder in summary["holders"] if holder["stack"]]
     unit = peak_bytes // 7
     assert sorted(held) == [unit, 2 * unit, 2 * unit, 2 * unit]
+    bands = heap_of(program, path)["bands"]
+    assert [(band["category"], band["at_peak_bytes"]) for band in bands if band["at_peak_bytes"]] == [
+        ("logits", peak_bytes)
+    ]
 
 
 def test_s10_a_state_dict_on_the_device_doubles_the_load(program: Program, tmp_path: Path) -> None:

@@ -67,7 +67,10 @@ class Categorizer {
       if (table_.alloc_seq[row] != kNone) Of(row) = ByLife(row);
     }
     CategorizePreexisting();
-    if (timeline_.basis != PhaseBasis::kStack) MarkLoadedStates();
+    // An optimizer that makes states in an update has made none before.
+    const bool makes_states =
+        std::find(categories_.begin(), categories_.end(), Category::kOptimizerState) != categories_.end();
+    if (timeline_.basis != PhaseBasis::kStack && !makes_states) MarkLoadedStates();
     MarkLogits(store_, heap_, timeline_, by_stack_, categories_);
     return std::move(categories_);
   }
@@ -104,10 +107,28 @@ class Categorizer {
     return std::find(std::begin(kWorkspaceBytes), std::end(kWorkspaceBytes), size_bytes) != std::end(kWorkspaceBytes);
   }
 
+  // A product of matrices makes its workspace when it first runs: in a forward or a backward. A weight, its gradient
+  // and its states may have that size too.
+  bool MayBeWorkspace(uint32_t row) const {
+    if (!HasWorkspaceSize(table_.size_bytes[row])) return false;
+    const Category named = by_stack_[table_.stack[row].value];
+    const bool is_other = named != Category::kUnknown && named != Category::kActivation && named != Category::kLogits;
+    if (table_.alloc_seq[row] == kNone) return !is_other;
+    const Group group = GroupOf(PhaseAt(table_.alloc_seq[row]));
+    if (group == Group::kBackward && table_.free_requested_seq[row] == kNone && kept_in_backward_count_ > kMostThreads)
+      return false;
+    return !is_other && group != Group::kLoad && group != Group::kOptimizer;
+  }
+
   // Older versions keep a workspace for ever; newer ones take it for every call and give it back at once.
   void CountWorkspaces() {
     for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
-      if (!HasWorkspaceSize(table_.size_bytes[row])) continue;
+      const uint32_t seq = table_.alloc_seq[row];
+      const bool is_kept = HasWorkspaceSize(table_.size_bytes[row]) && table_.free_requested_seq[row] == kNone;
+      if (is_kept && seq != kNone && GroupOf(PhaseAt(seq)) == Group::kBackward) ++kept_in_backward_count_;
+    }
+    for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
+      if (!MayBeWorkspace(row)) continue;
       kept_workspace_count_ += table_.free_requested_seq[row] == kNone ? 1 : 0;
       short_workspace_count_ += IsShort(row) ? 1 : 0;
     }
@@ -135,9 +156,8 @@ class Categorizer {
       return keeps_workspace_ && stays && begin != kNone && GroupOf(PhaseAt(begin)) == Group::kForward;
     }
     constexpr uint32_t kFewestShort = 8;
-    return HasWorkspaceSize(table_.size_bytes[row]) &&
-           ((stays && keeps_workspace_) ||
-            (kept_workspace_count_ == 0 && IsShort(row) && short_workspace_count_ >= kFewestShort));
+    return MayBeWorkspace(row) && ((stays && keeps_workspace_) || (kept_workspace_count_ == 0 && IsShort(row) &&
+                                                                   short_workspace_count_ >= kFewestShort));
   }
 
   // A cache of a generation lives from one call of the model to the next.
@@ -151,8 +171,10 @@ class Categorizer {
     if (is_autocast_exit_[table_.free_stack[row].value]) return Category::kAutocastCopy;
     if (phase == Phase::kPrefill || phase == Phase::kDecode)
       return OutlivesStep(row) ? Category::kKvCache : Category::kTemporary;
-    if (phase == Phase::kEval)
-      return outlives_group && timeline_.is_plain[table_.alloc_seq[row]] ? Category::kInput : Category::kTemporary;
+    if (phase == Phase::kEval) {
+      if (outlives_group && timeline_.is_plain[table_.alloc_seq[row]]) return Category::kInput;
+      return is_training_ && OutlivesStep(row) ? Category::kActivation : Category::kTemporary;  // its graph is kept
+    }
     return outlives_group ? Category::kActivation : Category::kTemporary;
   }
 
@@ -309,6 +331,8 @@ class Categorizer {
   bool keeps_workspace_ = false;
   uint32_t kept_workspace_count_ = 0;
   uint32_t short_workspace_count_ = 0;
+  static constexpr uint32_t kMostThreads = 2;  // of the autograd engine with a device of their own, and one to spare
+  uint32_t kept_in_backward_count_ = 0;        // as large as a workspace, and never given back
   bool is_training_ = false;
   bool has_loaded_module_ = false;  // stacks say of some block that it was loaded
   std::vector<uint32_t> group_end_;

@@ -19,9 +19,9 @@ TEST(Categorize, EveryBlockOfATrainingHasItsPurpose) {
   EXPECT_EQ(counts[Category::kOptimizerState], 8);
   EXPECT_EQ(counts[Category::kGradient], 2 * 4);
   EXPECT_EQ(counts[Category::kActivation], 2 * 4);
-  EXPECT_EQ(counts[Category::kLogits], 2);  // of the loss
+  EXPECT_EQ(counts[Category::kLogits], 2 * 2);  // of the loss and of its backward
   EXPECT_EQ(counts[Category::kInput], 2);
-  EXPECT_EQ(counts[Category::kTemporary], 2 * (2 + 4));
+  EXPECT_EQ(counts[Category::kTemporary], 2 * (1 + 4));
   EXPECT_EQ(counts[Category::kUnknown], 0);
 }
 
@@ -33,7 +33,8 @@ TEST(Categorize, TheSameWithoutStacks) {
   EXPECT_EQ(counts[Category::kParameter], 4);
   EXPECT_EQ(counts[Category::kOptimizerState], 8);
   EXPECT_EQ(counts[Category::kGradient], 3 * 4);
-  EXPECT_EQ(counts[Category::kActivation], 3 * 5);  // with the block of the loss
+  EXPECT_EQ(counts[Category::kActivation], 3 * 4);
+  EXPECT_EQ(counts[Category::kLogits], 3 * 2);  // of the loss and of its backward
   EXPECT_EQ(counts[Category::kInput], 3);
   EXPECT_EQ(counts[Category::kUnknown], 0);
 }
@@ -88,6 +89,18 @@ TEST(Categorize, ManyBlocksOfTheSizeOfAWorkspaceAreNone) {
     const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
     EXPECT_EQ(analysis.CategoryOf(0) == Category::kWorkspace, count == 2);
   }
+}
+
+TEST(Categorize, AWeightOfTheSizeOfAWorkspaceIsAWeight) {
+  TestProgram program;
+  const uint32_t weight = program.Alloc(33'554'432, {"<module>@train.py:9", "_apply@torch/nn/modules/module.py:900"});
+  const uint32_t workspace = program.Alloc(
+      33'554'432,
+      {"<module>@train.py:10", "_call_impl@torch/nn/modules/module.py:1700", "forward@torch/nn/modules/linear.py:125"});
+  const Store store = program.Finish();
+  const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
+  EXPECT_EQ(analysis.CategoryOf(weight), Category::kParameter);
+  EXPECT_EQ(analysis.CategoryOf(workspace), Category::kWorkspace);
 }
 
 TEST(Bands, AddUpToThePeak) {

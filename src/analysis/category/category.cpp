@@ -37,6 +37,7 @@ constexpr Rule kRules[] = {
     {"", "nll_loss", Category::kLogits},
     {"torch/nn/modules/module.py", "_apply", Category::kParameter},
     {"torch/nn/modules/module.py", "convert", Category::kParameter},
+    {"torch/nn/parameter.py", "__deepcopy__", Category::kParameter},
     {"", "reset_parameters", Category::kParameter},
     {"", "from_pretrained", Category::kParameter},
     {"", "load_state_dict", Category::kParameter},

@@ -11,19 +11,12 @@ constexpr uint64_t kSmallestBytes = 1 << 20;
 bool IsForward(Phase phase) { return phase == Phase::kForward || phase == Phase::kLoss; }
 bool IsBackward(Phase phase) { return phase == Phase::kBackward || phase == Phase::kRecompute; }
 
-/// A forward and the backward of it.
+/// A forward and the backward of it, as ranges of events.
 struct Pass {
   uint32_t forward_begin = 0;
   uint32_t forward_end = 0;
   uint32_t backward_begin = 0;
   uint32_t backward_end = 0;
-
-  /// From here on a forward computes its loss.
-  uint32_t late_begin() const { return forward_end - (forward_end - forward_begin) / 10; }
-  /// Until here a backward is in the loss.
-  uint32_t early_end() const {
-    return std::min(backward_end, backward_begin + (backward_end - backward_begin) / 20 + 8);
-  }
 };
 
 // A backward belongs to the last forward before it.
@@ -57,63 +50,87 @@ class LogitsMarker {
  public:
   LogitsMarker(const Store& store, const Heap& heap, const Timeline& timeline, const std::vector<Category>& by_stack,
                std::vector<Category>& categories)
-      : store_(store), heap_(heap), timeline_(timeline), by_stack_(by_stack), categories_(categories) {}
+      : store_(store),
+        table_(store.allocations),
+        heap_(heap),
+        timeline_(timeline),
+        by_stack_(by_stack),
+        categories_(categories) {}
 
   void MarkNamed() {
     for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
-      const uint32_t seq = store_.allocations.alloc_seq[row];
-      const bool is_named = by_stack_[store_.allocations.stack[row].value] == Category::kLogits;
+      const uint32_t seq = table_.alloc_seq[row];
+      const bool is_named = by_stack_[table_.stack[row].value] == Category::kLogits;
       if (seq != kNone && is_named && IsForward(timeline_.phase_of_event[seq])) Mark(row);
     }
   }
 
+  // What the loss is named by its stack to make, else the largest block at the end of the forward if the backward
+  // begins with one as large; and blocks of that size or, in half the precision, half of it on both sides of the loss.
   void MarkBySize(const Pass& pass) {
-    const uint64_t largest = LargestAlloc(pass.late_begin(), pass.forward_end);
-    const bool comes_back = largest >= kSmallestBytes && HasAlloc(pass.backward_begin, pass.early_end(), largest);
-    // What the layers make too is no logits.
-    if (!comes_back || HasAlloc(pass.forward_begin, pass.late_begin(), largest)) return;
-    MarkSizes(pass.late_begin(), pass.forward_end, largest);
-    MarkSizes(pass.backward_begin, pass.early_end(), largest);
+    const std::vector<uint32_t> forward = MadeIn(pass.forward_begin, pass.forward_end);
+    const std::vector<uint32_t> backward = MadeIn(pass.backward_begin, pass.backward_end);
+    uint64_t largest = 0;
+    for (const uint32_t row : forward) {
+      if (Of(row) == Category::kLogits) largest = std::max(largest, table_.size_bytes[row]);
+    }
+    const bool is_named = largest > 0;
+    const size_t late = forward.size() - EdgeOf(forward.size(), 10, is_named);
+    if (!is_named) {
+      for (size_t i = late; i < forward.size(); ++i) {
+        if (MayBeLogits(forward[i])) largest = std::max(largest, table_.size_bytes[forward[i]]);
+      }
+      if (largest < kSmallestBytes || !StartsWith(backward, largest)) return;
+    }
+    for (size_t i = 0; i < late; ++i) {  // what the layers make too is no logits
+      if (table_.size_bytes[forward[i]] == largest && Of(forward[i]) != Category::kLogits) return;
+    }
+    for (size_t i = late; i < forward.size(); ++i) MarkIfSized(forward[i], largest);
+    const size_t early = EdgeOf(backward.size(), 20, is_named);
+    for (size_t i = 0; i < early; ++i) MarkIfSized(backward[i], largest);
   }
 
  private:
-  // The allocation that an event makes; kNone for other events.
-  uint32_t Made(uint32_t seq) const {
-    const uint32_t row = heap_.events.begin + seq;
-    return store_.events.kind[row] == EventKind::kAlloc ? store_.events.allocation[row] : kNone;
+  Category Of(uint32_t row) const { return categories_[row - heap_.allocations.begin]; }
+  bool MayBeLogits(uint32_t row) const { return Of(row) == Category::kActivation || Of(row) == Category::kTemporary; }
+
+  std::vector<uint32_t> MadeIn(uint32_t begin, uint32_t end) const {
+    std::vector<uint32_t> rows;
+    for (uint32_t row = heap_.events.begin + begin; row < heap_.events.begin + end; ++row) {
+      if (store_.events.kind[row] == EventKind::kAlloc && store_.events.allocation[row] != kNone)
+        rows.push_back(store_.events.allocation[row]);
+    }
+    return rows;
   }
 
-  uint64_t LargestAlloc(uint32_t begin, uint32_t end) const {
-    uint64_t largest = 0;
-    for (uint32_t seq = begin; seq < end; ++seq) {
-      if (Made(seq) != kNone) largest = std::max(largest, store_.allocations.size_bytes[Made(seq)]);
-    }
-    return largest;
+  // How many of the blocks next to the loss are looked at: a share, and a few of a small model; where nothing names the
+  // loss, no more than half.
+  static size_t EdgeOf(size_t count, size_t share, bool is_named) {
+    constexpr size_t kFew = 12;
+    return std::max(count / share, std::min(kFew, is_named ? count : count / 2));
   }
 
-  bool HasAlloc(uint32_t begin, uint32_t end, uint64_t size_bytes) const {
-    for (uint32_t seq = begin; seq < end; ++seq) {
-      if (Made(seq) != kNone && store_.allocations.size_bytes[Made(seq)] == size_bytes) return true;
-    }
-    return false;
+  // The backward of a loss over a vocabulary makes first what is as large as the logits. Before it come scalars and, at
+  // most, one number a token.
+  bool StartsWith(const std::vector<uint32_t>& backward, uint64_t size_bytes) const {
+    constexpr uint64_t kFewestClasses = 1024;
+    const auto first = std::find_if(backward.begin(), backward.end(), [&](uint32_t row) {
+      return Of(row) != Category::kWorkspace && table_.size_bytes[row] > size_bytes / kFewestClasses;
+    });
+    return first != backward.end() && table_.size_bytes[*first] == size_bytes;
   }
 
-  void MarkSizes(uint32_t begin, uint32_t end, uint64_t size_bytes) {
-    for (uint32_t seq = begin; seq < end; ++seq) {
-      const uint32_t row = Made(seq);
-      if (row == kNone) continue;
-      const uint64_t size = store_.allocations.size_bytes[row];
-      if (size == size_bytes || size * 2 == size_bytes) Mark(row);
-    }
+  void MarkIfSized(uint32_t row, uint64_t largest) {
+    if (table_.size_bytes[row] == largest || table_.size_bytes[row] * 2 == largest) Mark(row);
   }
 
   void Mark(uint32_t row) {
-    Category& category = categories_[row - heap_.allocations.begin];
-    const bool may_be = category == Category::kActivation || category == Category::kTemporary;
-    if (may_be && store_.allocations.size_bytes[row] >= kSmallestBytes) category = Category::kLogits;
+    if (MayBeLogits(row) && table_.size_bytes[row] >= kSmallestBytes)
+      categories_[row - heap_.allocations.begin] = Category::kLogits;
   }
 
   const Store& store_;
+  const AllocationTable& table_;
   const Heap& heap_;
   const Timeline& timeline_;
   const std::vector<Category>& by_stack_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/oom/snapshot_oom.h"
 #include "base/units.h"
 
 namespace memstrata {
@@ -31,12 +32,12 @@ std::string WhereIs(const HeapAnalysis& analysis, uint32_t seq) {
 }
 
 /// Live bytes of the category that holds most.
-struct Holder {
+struct HeldMost {
   Category category = Category::kUnknown;
   uint64_t bytes = 0;
 };
 
-Holder LargestHolder(const HeapAnalysis& analysis, Moment moment) {
+HeldMost LargestHolder(const HeapAnalysis& analysis, Moment moment) {
   std::array<uint64_t, std::size(kCategoryNames)> held = {};
   const AllocationTable& table = analysis.store->allocations;
   for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
@@ -44,6 +45,16 @@ Holder LargestHolder(const HeapAnalysis& analysis, Moment moment) {
   }
   const auto most = std::max_element(held.begin(), held.end());
   return {static_cast<Category>(most - held.begin()), *most};
+}
+
+// What would have fitted: where memory lies in pieces, other settings of the allocator; else the smallest change.
+std::string Remedy(const OomReport& report) {
+  const OomRemedy* best = nullptr;
+  for (const OomRemedy& remedy : report.remedies) {
+    if (!remedy.would_fit.value_or(false)) continue;
+    if (best == nullptr || report.verdict == OomVerdict::kFragmented) best = &remedy;
+  }
+  return best == nullptr ? "" : fmt::format("It fits with this: {}", best->text);
 }
 
 }  // namespace
@@ -54,7 +65,7 @@ std::vector<Finding> ReportFailedRequest(const HeapAnalysis& analysis) {
   if (seq == kNone) return {};
   const uint32_t row = analysis.heap->events.begin + seq;
   const EventTable& events = analysis.store->events;
-  const Holder holder = LargestHolder(analysis, Moment{seq});
+  const HeldMost holder = LargestHolder(analysis, Moment{seq});
   Finding finding;
   finding.id = "out_of_memory";
   finding.severity = FindingSeverity::kError;
@@ -62,6 +73,11 @@ std::vector<Finding> ReportFailedRequest(const HeapAnalysis& analysis) {
                              FormatBytes(events.size_bytes[row]), WhereIs(analysis, seq),
                              FormatBytes(analysis.live.At(Moment{seq})), FormatBytes(holder.bytes),
                              CategoryWords(holder.category));
+  const SnapshotOom failure = ExplainFailures(analysis, {&seq, 1}).front();
+  if (failure.report.short_by_bytes)
+    finding.text += fmt::format(" The device was short by {}.", FormatBytes(*failure.report.short_by_bytes));
+  finding.text += " " + failure.cause;
+  finding.remedy = Remedy(failure.report);
   if (failure_count > 1) finding.text += fmt::format(" It is the last of {} that failed.", failure_count);
   finding.bytes = events.size_bytes[row];
   finding.evidence = {seq, seq + 1, events.stack[row]};

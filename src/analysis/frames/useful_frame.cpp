@@ -222,14 +222,40 @@ std::string_view ShortPath(std::string_view path, size_t component_count) {
   return path.substr(at + 1);
 }
 
-std::string UsefulFrameName(const Store& store, StackId stack) {
-  if (stack.value == 0) return "";
+namespace {
+
+std::string FrameName(const Store& store, FrameId frame) {
   const FrameTable& table = store.stacks.frames();
-  const FrameId frame = UsefulFrame(store, stack);
   const std::string function = ShortFunctionName(store.String(table.function[frame.value]));
   if (store.String(table.file[frame.value]).empty()) return function;
   return fmt::format("{} ({}:{})", function, ShortPath(store.String(table.file[frame.value]), 1),
                      table.line[frame.value]);
+}
+
+bool IsModuleCall(const Store& store, FrameId frame) {
+  const FrameTable& table = store.stacks.frames();
+  return store.String(table.function[frame.value]).ends_with("_call_impl") &&
+         FrameworkPart(store.String(table.file[frame.value])).ends_with("torch/nn/modules/module.py");
+}
+
+}  // namespace
+
+std::string UsefulFrameName(const Store& store, StackId stack) {
+  return stack.value == 0 ? "" : FrameName(store, UsefulFrame(store, stack));
+}
+
+std::string ModelCallerName(const Store& store, StackId stack) {
+  if (stack.value == 0) return "";
+  const std::vector<FrameId> frames = FramesOf(store, stack);
+  size_t call = frames.size();  // the outermost call of a module
+  while (call > 0 && !IsModuleCall(store, frames[call - 1])) --call;
+  if (call == 0) return "";
+  for (size_t i = call; i < frames.size(); ++i) {
+    const bool is_own =
+        IsPythonFrame(store, frames[i]) && !IsPlumbing(store, frames[i]) && !IsFrameworkCode(store, frames[i]);
+    if (is_own) return frames[i] == UsefulFrame(store, stack) ? "" : FrameName(store, frames[i]);
+  }
+  return "";
 }
 
 }  // namespace memstrata

@@ -37,6 +37,10 @@ std::string OperatorName(const Store& store, const std::vector<FrameId>& frames,
 /// "function (file.py:12)" of the useful frame; empty for the empty stack.
 std::string UsefulFrameName(const Store& store, StackId stack);
 
+/// The same of the user's frame that called the outermost module of a stack; empty when the useful frame is that one or
+/// there is no module call.
+std::string ModelCallerName(const Store& store, StackId stack);
+
 /// A native function name as people say it: without template arguments, parameters and common namespaces.
 std::string ShortFunctionName(std::string_view function);
 /// The last `component_count` parts of a path.

@@ -101,12 +101,19 @@ std::optional<int64_t> RiseOfTooth(const std::vector<int64_t>& changes, int64_t 
   return is_tooth ? std::optional<int64_t>(Median(rises)) : std::nullopt;
 }
 
-void CountTeeth(const std::vector<int64_t>& changes, int64_t noise, Growth& growth) {
+// A step in which memory falls back has itself added what every step adds: the fall is larger by that. The recording
+// may end with a fall; one as large as the others is no end of the program.
+void CountTeeth(const std::vector<int64_t>& changes, int64_t last_change, int64_t rise, int64_t noise, Growth& growth) {
   int64_t largest = 0;
   for (const int64_t change : changes) {
     if (change >= -noise) continue;
     ++growth.tooth_count;
-    largest = std::max(largest, -change);
+    largest = std::max(largest, rise - change);
+  }
+  const int64_t last_fall = rise - last_change;
+  if (last_change < -noise && last_fall >= largest - rise && last_fall <= largest + rise) {
+    ++growth.tooth_count;
+    largest = std::max(largest, last_fall);
   }
   growth.tooth_bytes = static_cast<uint64_t>(largest);
 }
@@ -182,7 +189,9 @@ Growth FindGrowth(const HeapAnalysis& analysis) {
     growth.kind = GrowthKind::kSawtooth;
     growth.bytes_per_step = *tooth;
     growth.begin_step = kFirstSteadyStep;
-    CountTeeth(changes, noise, growth);
+    const auto last_change = static_cast<int64_t>(growth.level_bytes.back()) -
+                             static_cast<int64_t>(growth.level_bytes[growth.level_bytes.size() - 2]);
+    CountTeeth(changes, last_change, *tooth, noise, growth);
     NameHolder(analysis, kFirstSteadyStep, steps.size() - 1, growth);
   } else if (grows >= 2 && falls == 0 && grows * 10 >= changes.size() * 8) {
     growth.kind = GrowthKind::kLeak;

@@ -8,10 +8,15 @@
 namespace memstrata {
 namespace {
 
+// Where the memory was allocated, and, when that was in a model, who called it: the model itself keeps nothing of a
+// call that has ended.
 std::string HeldBy(const HeapAnalysis& analysis, const Growth& growth) {
-  return growth.holder_stack
-             ? fmt::format(", most of it allocated in {}", UsefulFrameName(*analysis.store, *growth.holder_stack))
-             : std::string();
+  if (!growth.holder_stack) return "";
+  std::string text =
+      fmt::format(", most of it allocated in {}", UsefulFrameName(*analysis.store, *growth.holder_stack));
+  const std::string caller = ModelCallerName(*analysis.store, *growth.holder_stack);
+  if (!caller.empty()) text += fmt::format(", called from {}", caller);
+  return text;
 }
 
 std::string EndOf(const Growth& growth) {
@@ -56,7 +61,9 @@ std::string Sentence(const HeapAnalysis& analysis, const Growth& growth) {
 std::string RemedyFor(GrowthKind kind) {
   switch (kind) {
     case GrowthKind::kLeak:
-      return "Drop what the named line keeps after each step, or keep a detached number of it on the host.";
+      return "Look for what keeps it when the step is over: a list, a cache, a tensor with its graph. Keep a detached "
+             "number "
+             "of it on the host instead.";
     case GrowthKind::kSawtooth:
       return "Break the reference cycle that holds it, or collect every few steps.";
     case GrowthKind::kOneOff:

@@ -50,6 +50,30 @@ TEST(Growth, StepsThatAlternateAreNoSawtooth) {
   EXPECT_NE(FindGrowth(analysis).kind, GrowthKind::kLeak);
 }
 
+// Garbage that a collector frees every fourth step, and at the end.
+TEST(Growth, ASawtoothHasItsTeeth) {
+  TestProgram program;
+  std::vector<uint32_t> garbage;
+  for (int step = 0; step < 12; ++step) {
+    const uint32_t block =
+        program.Alloc(4 << 20, {"<module>@train.py:9", "train@train.py:2", "forward@torch/nn/modules/linear.py:100"});
+    program.Free(
+        program.Alloc(4, {"<module>@train.py:9", "train@train.py:3", "_make_grads@torch/autograd/__init__.py:2"}), {});
+    program.Free(block, {});
+    garbage.push_back(
+        program.Alloc(10 << 20, {"<module>@train.py:9", "train@train.py:4", "step@torch/optim/sgd.py:2"}));
+    if (step % 4 != 3) continue;
+    for (const uint32_t old : garbage) program.Free(old, {"<module>@train.py:9", "train@train.py:5"});
+    garbage.clear();
+  }
+  const Store store = program.Finish();
+  const Growth growth = FindGrowth(AnalyseHeap(store, store.heaps[0]));
+  ASSERT_EQ(growth.kind, GrowthKind::kSawtooth);
+  EXPECT_EQ(growth.bytes_per_step, 10 << 20);
+  EXPECT_EQ(growth.tooth_bytes, 40U << 20);
+  EXPECT_EQ(growth.tooth_count, 3U);
+}
+
 TEST(Growth, TwoStepsCannotShowALeak) {
   const Store store = MakeTraining(2, 12 << 20);
   EXPECT_EQ(FindGrowth(AnalyseHeap(store, store.heaps[0])).kind, GrowthKind::kNoGrowth);

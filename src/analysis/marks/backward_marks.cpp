@@ -21,14 +21,22 @@ std::vector<uint32_t> GradientsOf(const HeapAnalysis& analysis, const StepView& 
   return gradients;
 }
 
-// The largest gradient when it is the first (the head's) or the last (the embedding's) of the backward's, in a model
-// that has logits.
+uint64_t LargestParameterBytes(const HeapAnalysis& analysis) {
+  uint64_t largest = 0;
+  for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
+    if (analysis.CategoryOf(row) == Category::kParameter)
+      largest = std::max(largest, analysis.store->allocations.size_bytes[row]);
+  }
+  return largest;
+}
+
+// The gradient of the largest parameter when it is among the first (the head's) or the last (the embedding's) that the
+// backward makes, in a model that has logits. Where that parameter is frozen there is none.
 std::optional<Mark> FindVocabularyGradient(const HeapAnalysis& analysis, const StepView& view, bool is_head) {
   const AllocationTable& table = analysis.store->allocations;
   const std::vector<uint32_t> gradients = GradientsOf(analysis, view);
   if (gradients.size() < 4 || view.logits_bytes == 0) return std::nullopt;
-  uint64_t largest = 0;
-  for (const uint32_t row : gradients) largest = std::max(largest, table.size_bytes[row]);
+  const uint64_t largest = LargestParameterBytes(analysis);
   const size_t edge = std::max<size_t>(1, gradients.size() / 10);
   for (size_t i = 0; i < edge; ++i) {
     const uint32_t row = is_head ? gradients[i] : gradients[gradients.size() - 1 - i];
@@ -74,7 +82,7 @@ std::optional<Mark> FindBackwardCliff(const HeapAnalysis& analysis, const StepVi
   for (const uint32_t row : view.made) {
     const uint32_t end = table.free_requested_seq[row];
     const bool falls = table.alloc_seq[row] < view.backward_begin && end >= view.backward_begin &&
-                       end < view.backward_end && analysis.CategoryOf(row) != Category::kInput;
+                       end < view.backward_end && analysis.CategoryOf(row) == Category::kActivation;
     if (!falls) continue;
     mark.begin_seq = std::min(mark.begin_seq, end);
     mark.end_seq = std::max(mark.end_seq, end + 1);

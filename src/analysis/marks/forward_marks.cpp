@@ -37,6 +37,19 @@ std::map<uint64_t, SizeGroup> SavedBySize(const HeapAnalysis& analysis, const St
   return groups;
 }
 
+// Stacks in a softmax, whatever it calls in turn. index = stack id
+std::vector<bool> FindSoftmaxStacks(const Store& store) {
+  const StackTable& stacks = store.stacks.stacks();
+  const FrameTable& frames = store.stacks.frames();
+  std::vector<bool> is_softmax(stacks.size(), false);
+  for (uint32_t node = 1; node < stacks.size(); ++node) {  // parents come first
+    is_softmax[node] =
+        is_softmax[stacks.parent[node].value] ||
+        store.String(frames.function[stacks.frame[node].value]).find("softmax") != std::string_view::npos;
+  }
+  return is_softmax;
+}
+
 }  // namespace
 
 std::optional<Mark> FindForwardRamp(const HeapAnalysis& analysis, const StepView& view) {
@@ -83,19 +96,12 @@ std::optional<Mark> FindAutocastCopies(const HeapAnalysis& analysis, const StepV
 
 std::optional<Mark> FindSoftmaxSpike(const HeapAnalysis& analysis, const StepView& view) {
   const AllocationTable& table = analysis.store->allocations;
-  const StackTable& stacks = analysis.store->stacks.stacks();
-  const FrameTable& frames = analysis.store->stacks.frames();
-  const auto is_softmax = [&](StackId stack) {
-    if (stack.value == 0) return false;
-    const std::string_view function = analysis.store->String(frames.function[stacks.frame[stack.value].value]);
-    return function.find("softmax") != std::string_view::npos ||
-           function.find("scaled_dot_product") != std::string_view::npos;
-  };
+  const std::vector<bool> is_softmax = FindSoftmaxStacks(*analysis.store);
   uint32_t best = kNone;
   uint32_t previous = kNone;
   for (const uint32_t row : view.made) {
     const bool is_short = MadeInForward(table, view, row) && analysis.CategoryOf(row) == Category::kTemporary &&
-                          is_softmax(table.stack[row]);
+                          is_softmax[table.stack[row].value];
     if (!is_short || IsLogitsSized(view, table.size_bytes[row])) continue;
     const bool is_pair = previous != kNone && table.size_bytes[previous] == table.size_bytes[row] &&
                          table.free_requested_seq[previous] > table.alloc_seq[row];
@@ -119,7 +125,7 @@ std::optional<Mark> FindLogitsSlab(const HeapAnalysis& analysis, const StepView&
   Mark mark{MarkKind::kLogitsSlab, view.step, kNone, 0, view.logits_bytes, 0, "", {0}};
   uint64_t all_bytes = 0;
   for (const uint32_t row : view.made) {
-    if (!MadeInForward(table, view, row) || !IsLogitsSized(view, table.size_bytes[row])) continue;
+    if (!MadeInForward(table, view, row) || analysis.CategoryOf(row) != Category::kLogits) continue;
     mark.begin_seq = std::min(mark.begin_seq, table.alloc_seq[row]);
     mark.end_seq = std::max(mark.end_seq, table.alloc_seq[row] + 1);
     mark.count = *mark.count + 1;

@@ -183,6 +183,8 @@ Marks FindMarks(const HeapAnalysis& analysis) {
     for (const StepMarkFinder find : kStepMarkFinders) {
       if (auto mark = find(analysis, view)) result.marks.push_back(std::move(*mark));
     }
+  } else if (const StepView inference = FindStepOfInference(analysis); inference.step != kNone) {
+    if (auto mark = FindSoftmaxSpike(analysis, inference)) result.marks.push_back(std::move(*mark));
   }
   std::stable_sort(result.marks.begin() + static_cast<ptrdiff_t>(first), result.marks.end(),
                    [](const Mark& a, const Mark& b) { return a.begin_seq < b.begin_seq; });

@@ -52,6 +52,83 @@ TEST_F(MarksOfTraining, EachHasAReading) {
   for (const Mark& mark : marks_.marks) EXPECT_FALSE(MarkReading(mark.kind).empty());
 }
 
+// Where the vocabulary's weights are frozen, the largest gradient is another parameter's.
+TEST(Marks, AFrozenVocabularyHasNoGradient) {
+  for (const bool is_frozen : {false, true}) {
+    TestProgram program;
+    const auto load = [&](uint64_t bytes) {
+      program.Alloc(bytes, {"<module>@train.py:9", "_apply@torch/nn/modules/module.py:900"});
+    };
+    load(40 << 20);
+    for (int i = 0; i < 12; ++i) load(1 << 20);
+    std::vector<uint32_t> kept;
+    for (int i = 0; i < 6; ++i) {
+      kept.push_back(program.Alloc(
+          2 << 20, {"<module>@train.py:10", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"}));
+    }
+    kept.push_back(program.Alloc(16 << 20, {"<module>@train.py:11", "cross_entropy@torch/nn/functional.py:3000"}));
+    const uint32_t root = program.Alloc(4, {"<module>@train.py:12", "_make_grads@torch/autograd/__init__.py:220"});
+    program.Free(program.Alloc(16 << 20, {}), {});
+    for (int i = 0; i < 12; ++i) {
+      if (i == 0 && !is_frozen) program.Alloc(40 << 20, {});
+      program.Alloc(1 << 20, {});
+    }
+    for (const uint32_t block : kept) program.Free(block, {});
+    program.Free(root, {});
+    const Store store = program.Finish();
+    const Marks marks = FindMarks(AnalyseHeap(store, store.heaps[0]));
+    ASSERT_NE(Find(marks, MarkKind::kLogitsSlab), nullptr);
+    EXPECT_EQ(Find(marks, MarkKind::kHeadGradient) == nullptr, is_frozen);
+  }
+}
+
+// The update's temporaries rise to the one of the largest parameter, which is made last and given back first.
+TEST(Marks, TheTipOfAPyramidIsAFlagpole) {
+  Store store;
+  {
+    TestProgram program;
+    const uint32_t kept = program.Alloc(
+        8 << 20, {"<module>@train.py:10", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
+    const uint32_t root = program.Alloc(4, {"<module>@train.py:12", "_make_grads@torch/autograd/__init__.py:220"});
+    program.Alloc(1 << 20, {});
+    program.Free(kept, {});
+    program.Free(root, {});
+    std::vector<uint32_t> roots;
+    for (int i = 0; i < 40; ++i) {
+      roots.push_back(
+          program.Alloc(i == 39 ? 30 << 20 : 1 << 20, {"<module>@train.py:13", "wrapper@torch/optim/optimizer.py:480",
+                                                       "_multi_tensor_adam@torch/optim/adam.py:700"}));
+    }
+    for (size_t i = roots.size(); i-- > 0;)
+      program.Free(roots[i], {"<module>@train.py:13", "wrapper@torch/optim/optimizer.py:480"});
+    store = program.Finish();
+  }
+  const Marks marks = FindMarks(AnalyseHeap(store, store.heaps[0]));
+  ASSERT_NE(Find(marks, MarkKind::kForeachTemporaries), nullptr);
+  EXPECT_EQ(Find(marks, MarkKind::kForeachTemporaries)->bytes, 69U << 20);
+  const Mark* flagpole = Find(marks, MarkKind::kOptimizerFlagpole);
+  ASSERT_NE(flagpole, nullptr);
+  EXPECT_EQ(flagpole->bytes, 30U << 20);
+}
+
+TEST(Marks, ASoftmaxOfAnInferenceIsASpike) {
+  TestProgram program;
+  for (int step = 0; step < 2; ++step) {
+    const auto in_softmax = [&](std::string_view inner) {
+      return program.Alloc(6 << 20, {"<module>@serve.py:9", "_call_impl@torch/nn/modules/module.py:1700",
+                                     "forward@model.py:8", "softmax@functions.py:3", inner});
+    };
+    const uint32_t shifted = in_softmax("sub@native.cpp:1");
+    const uint32_t exponential = in_softmax("exp@native.cpp:1");
+    for (const uint32_t block : {shifted, exponential})
+      program.Free(block, {"<module>@serve.py:9", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
+  }
+  const Store store = program.Finish();
+  const Marks marks = FindMarks(AnalyseHeap(store, store.heaps[0]));
+  ASSERT_NE(Find(marks, MarkKind::kSoftmaxSpike), nullptr);
+  EXPECT_EQ(Find(marks, MarkKind::kSoftmaxSpike)->bytes, 12U << 20);
+}
+
 TEST(NextPeak, IsThePeakWithoutTheCategory) {
   TestProgram program;
   program.Alloc(100, {"<module>@a.py:1", "_apply@torch/nn/modules/module.py:9"});

@@ -24,30 +24,20 @@ void AddPhases(const HeapAnalysis& analysis, StepView& view) {
   }
 }
 
-// The largest block of the loss, or else of the last tenth of the forward: as many numbers as tokens times vocabulary.
-// A backward of the loss makes at least one more of that size at once.
 void FindLogits(const HeapAnalysis& analysis, StepView& view) {
   const AllocationTable& table = analysis.store->allocations;
-  const uint32_t late = view.forward_end - (view.forward_end - view.forward_begin) / 10;
-  const uint32_t early = view.backward_begin + (view.backward_end - view.backward_begin) / 20 + 8;
-  uint64_t largest = 0;
   for (const uint32_t row : view.made) {
-    const uint32_t seq = table.alloc_seq[row];
-    const bool is_loss =
-        analysis.timeline.phase_of_event[seq] == Phase::kLoss || (seq >= late && seq < view.forward_end);
-    if (is_loss && seq < view.backward_begin) largest = std::max(largest, table.size_bytes[row]);
+    if (analysis.CategoryOf(row) == Category::kLogits && table.alloc_seq[row] < view.backward_begin)
+      view.logits_bytes = std::max(view.logits_bytes, table.size_bytes[row]);
   }
-  constexpr uint64_t kSmallest = 1 << 20;
-  const bool comes_back = std::any_of(view.made.begin(), view.made.end(), [&](uint32_t row) {
+}
+
+void CollectMade(const HeapAnalysis& analysis, StepView& view) {
+  const AllocationTable& table = analysis.store->allocations;
+  for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
     const uint32_t seq = table.alloc_seq[row];
-    return seq >= view.backward_begin && seq < early && table.size_bytes[row] == largest;
-  });
-  const bool is_of_layers = std::any_of(view.made.begin(), view.made.end(), [&](uint32_t row) {
-    const uint32_t seq = table.alloc_seq[row];
-    return seq >= view.forward_begin && seq < late && table.size_bytes[row] == largest &&
-           analysis.timeline.phase_of_event[seq] == Phase::kForward;
-  });
-  if (largest >= kSmallest && comes_back && !is_of_layers) view.logits_bytes = largest;
+    if (seq != kNone && seq >= view.span.begin_seq && seq < view.span.end_seq) view.made.push_back(row);
+  }
 }
 
 }  // namespace
@@ -65,16 +55,23 @@ StepView FindRepresentativeStep(const HeapAnalysis& analysis) {
     view.span = steps[step];
     AddPhases(analysis, view);
     if (!view.HasBackward()) continue;
-    const AllocationTable& table = analysis.store->allocations;
-    for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
-      if (table.alloc_seq[row] != kNone && table.alloc_seq[row] >= view.span.begin_seq &&
-          table.alloc_seq[row] < view.span.end_seq)
-        view.made.push_back(row);
-    }
+    CollectMade(analysis, view);
     FindLogits(analysis, view);
     return view;
   }
   return {};
+}
+
+StepView FindStepOfInference(const HeapAnalysis& analysis) {
+  StepView view;
+  const uint32_t seq = analysis.peak.moment.seq();
+  if (seq == kNone || analysis.timeline.step_of_event[seq] == kNone) return view;
+  view.step = analysis.timeline.step_of_event[seq];
+  view.span = analysis.timeline.steps[view.step];
+  view.forward_begin = view.span.begin_seq;
+  view.forward_end = view.span.end_seq;
+  CollectMade(analysis, view);
+  return view;
 }
 
 }  // namespace memstrata

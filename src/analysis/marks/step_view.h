@@ -17,7 +17,7 @@ struct StepView {
   uint32_t optimizer_begin = kNone;
   uint32_t optimizer_end = kNone;
   std::vector<uint32_t> made;  // allocation rows made in the step, in order
-  uint64_t logits_bytes = 0;   // size of the largest block of the loss; 0 = not known
+  uint64_t logits_bytes = 0;   // size of the largest block of the logits; 0 = none is known
 
   bool HasBackward() const { return backward_begin != kNone && forward_begin != kNone; }
 };
@@ -25,5 +25,8 @@ struct StepView {
 /// The complete step that shows most: the one of the peak if it is complete, else the last complete one; kNone when
 /// there is none with a forward and a backward.
 StepView FindRepresentativeStep(const HeapAnalysis& analysis);
+
+/// The step of the peak as one forward, for a run without a backward; kNone when the peak lies outside all steps.
+StepView FindStepOfInference(const HeapAnalysis& analysis);
 
 }  // namespace memstrata

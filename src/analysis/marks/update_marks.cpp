@@ -69,6 +69,31 @@ HighestTemporaries FindHighest(const OptimizerTemporaries& temporaries, const St
   return highest;
 }
 
+// Fewer temporaries at a time are those of single tensors.
+constexpr uint32_t kFewestOfGroup = 4;
+
+// The last block of a group, large and soon given back: the group rises to it and falls from it.
+std::optional<Mark> FindTip(const HeapAnalysis& analysis, const StepView& view, const HighestTemporaries& highest) {
+  const AllocationTable& table = analysis.store->allocations;
+  constexpr uint32_t kNarrowShare = 20;  // of the update's events
+  constexpr uint64_t kTallShare = 20;    // of the temporaries
+  const auto tip = std::lower_bound(view.made.begin(), view.made.end(), highest.seq,
+                                    [&](uint32_t row, uint32_t seq) { return table.alloc_seq[row] < seq; });
+  if (tip == view.made.end() || table.alloc_seq[*tip] != highest.seq) return std::nullopt;
+  const uint32_t event_count = view.optimizer_end - view.optimizer_begin;
+  const uint64_t bytes = table.size_bytes[*tip];
+  const bool is_narrow = table.free_requested_seq[*tip] < highest.seq + event_count / kNarrowShare;
+  if (!is_narrow || bytes < highest.bytes / kTallShare) return std::nullopt;
+  return Mark{MarkKind::kOptimizerFlagpole,
+              view.step,
+              highest.seq,
+              table.free_requested_seq[*tip] + 1,
+              bytes,
+              1,
+              fmt::format("The last temporary of the update, on top of the others: {}", FormatBytes(bytes)),
+              table.stack[*tip]};
+}
+
 }  // namespace
 
 std::optional<Mark> FindZeroGradSlope(const HeapAnalysis& analysis, const StepView& view) {
@@ -114,8 +139,7 @@ std::optional<Mark> FindOptimizerStateInit(const HeapAnalysis& analysis, const S
 std::optional<Mark> FindForeachTemporaries(const HeapAnalysis& analysis, const StepView& view) {
   if (view.optimizer_begin == kNone) return std::nullopt;
   const OptimizerTemporaries temporaries = CollectTemporaries(analysis, view);
-  constexpr uint32_t kFewest = 4;
-  if (temporaries.group_count < kFewest) return std::nullopt;
+  if (temporaries.group_count < kFewestOfGroup) return std::nullopt;
   return Mark{MarkKind::kForeachTemporaries,
               view.step,
               view.optimizer_begin,
@@ -131,17 +155,19 @@ std::optional<Mark> FindOptimizerFlagpole(const HeapAnalysis& analysis, const St
   if (view.optimizer_begin == kNone) return std::nullopt;
   const OptimizerTemporaries temporaries = CollectTemporaries(analysis, view);
   const HighestTemporaries highest = FindHighest(temporaries, view);
-  if (temporaries.group_count < 4 || highest.bytes <= temporaries.largest_group_bytes) return std::nullopt;
+  if (temporaries.group_count < kFewestOfGroup) return std::nullopt;
   const uint64_t above = highest.bytes - temporaries.largest_group_bytes;
-  if (above < highest.bytes / 100) return std::nullopt;
-  return Mark{MarkKind::kOptimizerFlagpole,
-              view.step,
-              highest.seq,
-              highest.seq + 1,
-              above,
-              std::nullopt,
-              fmt::format("Temporaries of single tensors on top of the others: {}", FormatBytes(above)),
-              {0}};
+  if (highest.bytes > temporaries.largest_group_bytes && above >= highest.bytes / 100) {
+    return Mark{MarkKind::kOptimizerFlagpole,
+                view.step,
+                highest.seq,
+                highest.seq + 1,
+                above,
+                std::nullopt,
+                fmt::format("Temporaries of single tensors on top of the others: {}", FormatBytes(above)),
+                {0}};
+  }
+  return FindTip(analysis, view, highest);
 }
 
 }  // namespace memstrata

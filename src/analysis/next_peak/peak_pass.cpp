@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/bands/bands.h"
+#include "analysis/growth/growth.h"
 #include "analysis/next_peak/next_peak.h"
 #include "base/units.h"
 
@@ -62,14 +63,19 @@ std::vector<Finding> ReportPeak(const HeapAnalysis& analysis) {
   const Band& maker = MakerOfThePeak(bands, analysis.peak.bytes);
   Finding finding;
   finding.id = "peak";
-  finding.text =
-      fmt::format("The peak, {}, lies {}", FormatBytes(analysis.peak.bytes), PhaseOf(analysis, analysis.peak.moment));
+  const bool is_lower_bound = analysis.heap->lower_bound != LowerBoundReason::kExact;
+  finding.text = fmt::format("The peak, {}{}, lies {}", is_lower_bound ? "at least " : "",
+                             FormatBytes(analysis.peak.bytes), PhaseOf(analysis, analysis.peak.moment));
   finding.text += maker.category == Category::kUnknown
                       ? "; the recording does not tell which kinds of memory hold it."
                       : fmt::format("; {} {} {} of it.", CategoryWords(maker.category), HoldOrHolds(maker.category),
                                     FormatBytes(maker.at_peak_bytes));
   finding.bytes = analysis.peak.bytes;
-  finding.remedy = Remedy(analysis, bands);
+  // What steps leave behind is a fault of its own, with its own remedy.
+  const GrowthKind growth = FindGrowth(analysis).kind;
+  const bool is_left_behind =
+      growth == GrowthKind::kLeak || growth == GrowthKind::kOneOff || growth == GrowthKind::kSawtooth;
+  if (!is_left_behind) finding.remedy = Remedy(analysis, bands);
   finding.evidence.begin_seq = analysis.peak.moment.seq();
   finding.evidence.stack = maker.largest_stack;
   if (analysis.peak.moment.seq() == kNone) finding.evidence.begin_seq.reset();

@@ -6,7 +6,6 @@
 
 #include "analysis/fragmentation/fragmentation.h"
 #include "analysis/fragmentation/remedies.h"
-#include "analysis/heap_analysis.h"
 #include "base/units.h"
 #include "sim/recorded_state.h"
 
@@ -78,17 +77,22 @@ class FailureExplainer {
 
   void DecideVerdict() {
     OomReport& report = failure_.report;
+    FindCause();
     report.text = fmt::format("PyTorch asked for {}", FormatBytes(*report.requested_bytes));
     // The device is asked for whole segments, not for the request.
     if (driver_bytes_ > block_bytes_)
       report.text += fmt::format(", for which its allocator takes {} from the device,", FormatBytes(driver_bytes_));
     if (report.free_bytes) report.text += fmt::format(" and the device had {} free", FormatBytes(*report.free_bytes));
     if (report.short_by_bytes) report.text += fmt::format(": short by {}", FormatBytes(*report.short_by_bytes));
-    report.text += ". ";
+    report.text += ". " + failure_.cause;
+  }
+
+  void FindCause() {
+    OomReport& report = failure_.report;
     const uint64_t room_bytes = fragmentation_.reserved_bytes + report.free_bytes.value_or(0);
     if (report.free_bytes && block_bytes_ > room_bytes) {
       report.verdict = OomVerdict::kTooLarge;
-      report.text += fmt::format("That is more than all this process could have, {}.", FormatBytes(room_bytes));
+      failure_.cause = fmt::format("That is more than all this process could have, {}.", FormatBytes(room_bytes));
       return;
     }
     const uint64_t usable_idle_bytes = MinusOr0(fragmentation_.idle_bytes, report.private_pool_bytes.value_or(0));
@@ -97,20 +101,20 @@ class FailureExplainer {
         room_bytes == 0 ? 1 : static_cast<double>(fragmentation_.block_bytes) / static_cast<double>(room_bytes);
     if (is_enough && live_share < kFullShare) {
       report.verdict = OomVerdict::kFragmented;
-      report.text +=
+      failure_.cause =
           fmt::format("{} is reserved and idle in {}, the largest {}", FormatBytes(fragmentation_.idle_bytes),
                       FormatCount(fragmentation_.hole_count, "hole"), FormatBytes(fragmentation_.largest_hole_bytes));
-      report.text += fragmentation_.pinned_bytes == 0 ? "."
-                                                      : fmt::format(": {} of live blocks pin {} of segments.",
-                                                                    FormatBytes(fragmentation_.pinning_bytes),
-                                                                    FormatBytes(fragmentation_.pinned_bytes));
+      failure_.cause += fragmentation_.pinned_bytes == 0 ? "."
+                                                         : fmt::format(": {} of live blocks pin {} of segments.",
+                                                                       FormatBytes(fragmentation_.pinning_bytes),
+                                                                       FormatBytes(fragmentation_.pinned_bytes));
       if (report.free_bytes >= block_bytes_)
-        report.text += " What was free would have held the request itself; the size of a segment is what did not fit.";
+        failure_.cause += " What was free would have held the request itself; a segment is larger, and did not fit.";
     } else {
       report.verdict = OomVerdict::kFull;
-      report.text += fmt::format("Live memory fills what there is: {} of {} ({}), {} idle.",
-                                 FormatBytes(fragmentation_.block_bytes), FormatBytes(room_bytes),
-                                 FormatPercent(live_share), FormatBytes(fragmentation_.idle_bytes));
+      failure_.cause = fmt::format("Live memory fills what there is: {} of {} ({}), {} idle.",
+                                   FormatBytes(fragmentation_.block_bytes), FormatBytes(room_bytes),
+                                   FormatPercent(live_share), FormatBytes(fragmentation_.idle_bytes));
     }
   }
 
@@ -221,12 +225,17 @@ std::vector<SnapshotOom> ExplainFailures(const Store& store, const Heap& heap, s
     left_out_count += failures.size() - most_count;
     failures.erase(failures.begin(), failures.end() - static_cast<std::ptrdiff_t>(most_count));
   }
-  const HeapAnalysis analysis = AnalyseHeap(store, heap);
+  return ExplainFailures(AnalyseHeap(store, heap), failures);
+}
+
+std::vector<SnapshotOom> ExplainFailures(const HeapAnalysis& analysis, std::span<const uint32_t> failure_seqs) {
+  const Store& store = *analysis.store;
+  const Heap& heap = *analysis.heap;
   const std::optional<ReplayedRemedies> replayed =
       ReplayRemedies(store, heap, sim::CanReplay(heap) ? sim::RecordedLimit(store, heap) : std::nullopt);
   std::vector<SnapshotOom> explained;
-  for (const uint32_t seq : failures)
-    explained.push_back(FailureExplainer(analysis, replayed, seq, seq == failures.back()).Explain());
+  for (const uint32_t seq : failure_seqs)
+    explained.push_back(FailureExplainer(analysis, replayed, seq, seq == failure_seqs.back()).Explain());
   return explained;
 }
 

@@ -2,9 +2,11 @@
 // Why an allocation of a recorded program failed: what was asked for, what lay idle and where, who held the rest, and
 // the smallest single change that would have fitted, in bytes.
 
+#include <span>
 #include <string>
 #include <vector>
 
+#include "analysis/heap_analysis.h"
 #include "analysis/holders/holders.h"
 #include "model/store/store.h"
 #include "oom/oom_report.h"
@@ -15,10 +17,15 @@ struct SnapshotOom {
   OomReport report;
   const Heap* heap = nullptr;
   uint32_t seq = 0;
+  std::string cause;  // why nothing fitted: one sentence, the last of report.text
   uint64_t reserved_bytes = 0;
   uint64_t idle_kind_bytes[4] = {};  // by HoleKind
   std::vector<Holder> holders;       // of the live bytes then, largest first, "other" last
 };
+
+/// Failures at the given events of an analysed heap. cost: O(events + allocations log allocations), and a replay for
+/// each remedy
+std::vector<SnapshotOom> ExplainFailures(const HeapAnalysis& analysis, std::span<const uint32_t> failure_seqs);
 
 /// The last `most_count` failures of a heap; how many come before them is added to `left_out_count`.
 /// cost: O(events + allocations log allocations), and a replay for each remedy

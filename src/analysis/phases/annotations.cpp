@@ -22,6 +22,7 @@ constexpr NamedPhase kWords[] = {
     {"zero_grad", Phase::kZeroGrad},  {"eval", Phase::kEval},       {"evaluation", Phase::kEval},
     {"validation", Phase::kEval},     {"prefill", Phase::kPrefill}, {"decode", Phase::kDecode},
 };
+constexpr std::string_view kStepWords[] = {"ProfilerStep", "step", "train_step", "training_step", "iteration"};
 
 std::string_view Trimmed(std::string_view name) {
   constexpr std::string_view kFrame = "# \t*-=[]";
@@ -39,6 +40,13 @@ std::optional<Phase> PhaseNamedBy(std::string_view name) {
   return std::nullopt;
 }
 
+// "ProfilerStep#3", "train_step 12", "step".
+bool NamesStep(std::string_view name) {
+  std::string_view trimmed = Trimmed(name);
+  trimmed = trimmed.substr(0, trimmed.find_last_not_of("0123456789 #:_-") + 1);
+  return std::find(std::begin(kStepWords), std::end(kStepWords), trimmed) != std::end(kStepWords);
+}
+
 // Whether a span lies in the events of this heap.
 bool IsPlaced(const Store& store, uint32_t row, const Heap& heap) {
   const SpanTable& spans = store.spans;
@@ -49,7 +57,15 @@ bool IsPlaced(const Store& store, uint32_t row, const Heap& heap) {
 
 }  // namespace
 
-bool LabelByAnnotations(const Store& store, const Heap& heap, std::vector<Phase>& phases) {
+std::vector<std::optional<Phase>> PhasesNamedByProgram(const Store& store, const Heap& heap) {
+  std::vector<std::optional<Phase>> named(heap.events.size());
+  std::vector<std::optional<Phase>> of_context;
+  for (const EventContext& context : store.contexts)
+    of_context.push_back(PhaseNamedBy(store.String(context.user_metadata)));
+  for (uint32_t seq = 0; seq < named.size() && !store.events.context.empty(); ++seq) {
+    const uint32_t context = store.events.context[heap.events.begin + seq];
+    if (context < of_context.size()) named[seq] = of_context[context];
+  }
   std::vector<uint32_t> rows;
   for (uint32_t row = 0; row < store.spans.size(); ++row) {
     if (IsPlaced(store, row, heap) && PhaseNamedBy(store.String(store.spans.name[row]))) rows.push_back(row);
@@ -58,20 +74,26 @@ bool LabelByAnnotations(const Store& store, const Heap& heap, std::vector<Phase>
   std::stable_sort(rows.begin(), rows.end(),
                    [&](uint32_t a, uint32_t b) { return store.spans.depth[a] < store.spans.depth[b]; });
   for (const uint32_t row : rows) {
-    std::fill(phases.begin() + store.spans.begin_seq[row], phases.begin() + store.spans.end_seq[row],
-              *PhaseNamedBy(store.String(store.spans.name[row])));
+    std::fill(named.begin() + store.spans.begin_seq[row], named.begin() + store.spans.end_seq[row],
+              PhaseNamedBy(store.String(store.spans.name[row])));
   }
-  return !rows.empty();
+  return named;
 }
 
 std::vector<uint32_t> StepsByAnnotations(const Store& store, const Heap& heap) {
-  std::vector<uint32_t> begins;
+  std::vector<uint32_t> rows;
   for (uint32_t row = 0; row < store.spans.size(); ++row) {
-    if (IsPlaced(store, row, heap) && store.String(store.spans.name[row]).starts_with("ProfilerStep#"))
-      begins.push_back(store.spans.begin_seq[row]);
+    if (IsPlaced(store, row, heap) && NamesStep(store.String(store.spans.name[row]))) rows.push_back(row);
   }
-  std::sort(begins.begin(), begins.end());
-  begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
+  std::sort(rows.begin(), rows.end(),
+            [&](uint32_t a, uint32_t b) { return store.spans.begin_seq[a] < store.spans.begin_seq[b]; });
+  std::vector<uint32_t> begins;
+  uint32_t end = 0;
+  for (const uint32_t row : rows) {
+    if (store.spans.begin_seq[row] < end) continue;  // within a step that is named already
+    begins.push_back(store.spans.begin_seq[row]);
+    end = store.spans.end_seq[row];
+  }
   return begins.size() < 2 ? std::vector<uint32_t>() : begins;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// What a program's own annotations (record_function, the profiler's step) say about phases and steps.
+// What a program's own annotations (record_function, the profiler's step, user metadata) say about phases and steps.
 
+#include <optional>
 #include <vector>
 
 #include "analysis/phases/phase.h"
@@ -8,11 +9,12 @@
 
 namespace memstrata {
 
-/// Gives the events inside of annotations that name a phase ("## forward ##", "Optimizer.step#AdamW.step") that phase.
-/// False when there are none. cost: O(annotations + events in them)
-bool LabelByAnnotations(const Store& store, const Heap& heap, std::vector<Phase>& phases);
+/// By event, the phase that the program itself named: by the innermost range around it ("## forward ##",
+/// "Optimizer.step#AdamW.step") or in the metadata of the event ("forward"). cost: O(events + events in annotations)
+std::vector<std::optional<Phase>> PhasesNamedByProgram(const Store& store, const Heap& heap);
 
-/// First events of the profiler's steps ("ProfilerStep#3"), ascending; empty without at least two.
+/// First events of the steps that the program named ("ProfilerStep#3", "train_step 7"), ascending; of steps in steps
+/// the outer ones. Empty without at least two.
 std::vector<uint32_t> StepsByAnnotations(const Store& store, const Heap& heap);
 
 }  // namespace memstrata

@@ -15,17 +15,18 @@ bool IsOfAllocator(EventKind kind) { return kind == EventKind::kSegmentFree || k
 
 class Labeller {
  public:
-  Labeller(const Store& store, const Heap& heap, const StackEvidence& evidence, std::span<const LoopJump> jumps)
+  Labeller(const Store& store, const Heap& heap, const StackEvidence& evidence, std::span<const LoopJump> jumps,
+           std::span<const std::optional<Phase>> named)
       : store_(store),
         heap_(heap),
         evidence_(evidence),
         jumps_(jumps),
+        named_(named),
         frees_have_own_stacks_(FreesHaveOwnStacks(store, heap)),
         labels_(heap.events.size()) {}
 
   StackLabels Run() {
-    for (uint32_t seq = 0; seq < labels_.size(); ++seq)
-      has_backward_ = has_backward_ || FromStack(seq) == Phase::kBackward;
+    for (uint32_t seq = 0; seq < labels_.size(); ++seq) NotePhase(FromStack(seq));
     for (uint32_t seq = 0; seq < labels_.size(); ++seq) labels_[seq] = Label(seq);
     StackLabels result;
     result.is_plain.resize(labels_.size());
@@ -53,6 +54,11 @@ class Labeller {
     return phase;
   }
 
+  void NotePhase(std::optional<Phase> phase) {
+    has_backward_ = has_backward_ || phase == Phase::kBackward;
+    has_forward_ = has_forward_ || phase == Phase::kForward || phase == Phase::kLoss;
+  }
+
   std::optional<Phase> PhaseOfAllocation(uint32_t seq) const {
     const uint32_t allocation = store_.events.allocation[Row(seq)];
     if (allocation == kNone || store_.allocations.alloc_seq[allocation] == kNone) return std::nullopt;
@@ -61,7 +67,8 @@ class Labeller {
 
   std::optional<Phase> Label(uint32_t seq) {
     if (!IsSilent(seq)) {
-      const std::optional<Phase> phase = FromStack(seq);
+      std::optional<Phase> phase = FromStack(seq);
+      if (!phase) phase = named_[seq];
       if (phase) current_ = phase;
       return phase;
     }
@@ -107,9 +114,16 @@ class Labeller {
     const Phase next = labels_[end].value_or(Phase::kOther);
     const Phase last = begin == 0 ? Phase::kLoad : labels_[begin - 1].value_or(Phase::kOther);
     const bool in_forward = last == Phase::kForward || last == Phase::kLoss;
-    const bool to_backward = next == Phase::kBackward || next == Phase::kRecompute;
+    const bool to_backward = IsBackward(next);
+    const bool to_backward_later = next == Phase::kZeroGrad && IsBackward(PhaseAfterZeroGrad(end));
     if (last == Phase::kBackward && to_backward) return fill(begin, end, Phase::kBackward);
-    if (in_forward && (to_backward || next == Phase::kLoss)) return fill(begin, end, Phase::kLoss);
+    if (in_forward && (to_backward || next == Phase::kLoss || (to_backward_later && FirstAlloc(begin, end) < end)))
+      return fill(begin, end, Phase::kLoss);
+    if (to_backward && !has_forward_) {  // no module is called: the program computes by itself
+      const uint32_t forward = AfterLasting(begin, end);
+      fill(begin, forward, last == Phase::kLoad ? Phase::kLoad : Phase::kOther);
+      return fill(forward, end, Phase::kForward);
+    }
     if (next == Phase::kLoad) return fill(begin, end, Phase::kLoad);
     const uint32_t first_alloc = FirstAlloc(begin, end);
     if (first_alloc == end && (in_forward || last == Phase::kClip) && (last == next || next == Phase::kZeroGrad))
@@ -122,9 +136,28 @@ class Labeller {
     fill(input, end, Phase::kInput);
   }
 
+  static bool IsBackward(Phase phase) { return phase == Phase::kBackward || phase == Phase::kRecompute; }
+
+  Phase PhaseAfterZeroGrad(uint32_t seq) const {
+    while (seq < labels_.size() && labels_[seq] == Phase::kZeroGrad) ++seq;
+    return seq == labels_.size() ? Phase::kOther : labels_[seq].value_or(Phase::kOther);
+  }
+
   uint32_t FirstAlloc(uint32_t begin, uint32_t end) const {
     while (begin < end && store_.events.kind[Row(begin)] != EventKind::kAlloc) ++begin;
     return begin;
+  }
+
+  // Behind the last block that stays: parameters come before the work with them.
+  uint32_t AfterLasting(uint32_t begin, uint32_t end) const {
+    uint32_t after = begin;
+    for (uint32_t seq = begin; seq < end; ++seq) {
+      const uint32_t allocation = store_.events.allocation[Row(seq)];
+      if (store_.events.kind[Row(seq)] == EventKind::kAlloc && allocation != kNone &&
+          store_.allocations.free_requested_seq[allocation] == kNone)
+        after = seq + 1;
+    }
+    return after;
   }
 
   uint32_t LastJump(uint32_t begin, uint32_t end) const {
@@ -151,8 +184,10 @@ class Labeller {
   const Heap& heap_;
   const StackEvidence& evidence_;
   std::span<const LoopJump> jumps_;
+  std::span<const std::optional<Phase>> named_;
   const bool frees_have_own_stacks_;
   bool has_backward_ = false;
+  bool has_forward_ = false;
   std::optional<Phase> current_;
   Labels labels_;
 };
@@ -171,8 +206,8 @@ bool HasEventStacks(const Store& store, const Heap& heap) {
 }
 
 StackLabels LabelByStack(const Store& store, const Heap& heap, const StackEvidence& evidence,
-                         std::span<const LoopJump> jumps) {
-  return Labeller(store, heap, evidence, jumps).Run();
+                         std::span<const LoopJump> jumps, std::span<const std::optional<Phase>> named) {
+  return Labeller(store, heap, evidence, jumps, named).Run();
 }
 
 }  // namespace memstrata

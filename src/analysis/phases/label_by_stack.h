@@ -1,6 +1,7 @@
 #pragma once
 // Phases of events from their call stacks; events whose stack says nothing take theirs from their neighbours.
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,8 +20,8 @@ struct StackLabels {
   std::vector<bool> is_plain;  // the stack names no phase: work of the program itself
 };
 
-/// cost: O(events)
+/// `named`: the phases that the program itself named, for events whose stack names none. cost: O(events)
 StackLabels LabelByStack(const Store& store, const Heap& heap, const StackEvidence& evidence,
-                         std::span<const LoopJump> jumps);
+                         std::span<const LoopJump> jumps, std::span<const std::optional<Phase>> named);
 
 }  // namespace memstrata

@@ -1,5 +1,7 @@
 #include "analysis/phases/loop_jumps.h"
 
+#include <optional>
+
 namespace memstrata {
 namespace {
 
@@ -9,13 +11,13 @@ class CallTracker {
   CallTracker(const StackTable& stacks, const FrameTable& frames)
       : stacks_(stacks), frames_(frames), last_child_(stacks_.size(), 0), first_seen_(stacks_.size(), kNone) {}
 
-  /// Where the calls start over with this stack; a loop node of 0 when they go on.
-  LoopJump Enter(uint32_t seq, uint32_t stack) {
+  /// Where the calls start over with this stack; nothing when they go on.
+  std::optional<LoopJump> Enter(uint32_t seq, uint32_t stack) {
     const uint32_t common = CommonCaller(previous_, stack);
     path_.clear();
     for (uint32_t node = stack; node != common; node = stacks_.parent[node].value) path_.push_back(node);
     previous_ = stack;
-    LoopJump jump{.seq = seq};
+    std::optional<LoopJump> jump;
     bool is_new_call = false;
     uint32_t caller = common;
     for (size_t i = path_.size(); i-- > 0; caller = path_[i]) {
@@ -23,10 +25,11 @@ class CallTracker {
       if (first_seen_[callee] == kNone) first_seen_[callee] = seen_count_++;
       if (!is_new_call && callee != last_child_[caller]) {
         const uint32_t last = last_child_[caller];
-        if (last != 0 && caller != 0 && ComesBefore(callee, last)) jump = {seq, caller, last, callee};
+        if (last != 0 && !IsOfOtherThread(caller, callee) && ComesBefore(callee, last))
+          jump = LoopJump{seq, caller, last, callee};
         is_new_call = true;
       }
-      last_child_[caller] = callee;
+      if (!IsOfOtherThread(caller, callee)) last_child_[caller] = callee;
     }
     if (is_new_call) last_child_[stack] = 0;
     return jump;
@@ -41,12 +44,20 @@ class CallTracker {
     return a;
   }
 
-  bool ComesBefore(uint32_t a, uint32_t b) const {
+  bool IsSameFunction(uint32_t a, uint32_t b) const {
     const uint32_t frame_a = stacks_.frame[a].value;
     const uint32_t frame_b = stacks_.frame[b].value;
-    const bool same_function =
-        frames_.function[frame_a] == frames_.function[frame_b] && frames_.file[frame_a] == frames_.file[frame_b];
-    return same_function ? frames_.line[frame_a] < frames_.line[frame_b] : first_seen_[a] < first_seen_[b];
+    return frames_.function[frame_a] == frames_.function[frame_b] && frames_.file[frame_a] == frames_.file[frame_b];
+  }
+
+  // Nobody calls the outermost function; another one there is that of another thread.
+  bool IsOfOtherThread(uint32_t caller, uint32_t callee) const {
+    return caller == 0 && last_child_[0] != 0 && !IsSameFunction(callee, last_child_[0]);
+  }
+
+  bool ComesBefore(uint32_t a, uint32_t b) const {
+    return IsSameFunction(a, b) ? frames_.line[stacks_.frame[a].value] < frames_.line[stacks_.frame[b].value]
+                                : first_seen_[a] < first_seen_[b];
   }
 
   const StackTable& stacks_;
@@ -91,8 +102,7 @@ std::vector<LoopJump> FindLoopJumps(const Store& store, const Heap& heap, const 
     const uint32_t node = calls.NodeOf(store.events.stack[row]);
     if (node == 0 || node == previous) continue;
     previous = node;
-    const LoopJump jump = tracker.Enter(seq, node);
-    if (jump.loop_node != 0) jumps.push_back(jump);
+    if (const std::optional<LoopJump> jump = tracker.Enter(seq, node)) jumps.push_back(*jump);
   }
   return jumps;
 }

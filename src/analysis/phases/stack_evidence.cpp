@@ -1,5 +1,7 @@
 #include "analysis/phases/stack_evidence.h"
 
+#include <algorithm>
+
 #include "base/flat_map.h"
 
 namespace memstrata {
@@ -57,6 +59,8 @@ constexpr Rule kRules[] = {
     {"bitsandbytes/optim/", "step", kMarkOptimizer},
     {"apex/optimizers/", "step", kMarkOptimizer},
     {"deepspeed/", "step", kMarkOptimizer},
+    {"", "optimizer_step", kMarkOptimizer},
+    {"", "optimizer", kMarkOptimizer},
     {"torch/nn/utils/clip_grad.py", "", kMarkClip, true},
     {"", "clip_grad_norm_", kMarkClip},
     {"", "clip_grad_value_", kMarkClip},
@@ -69,6 +73,7 @@ constexpr Rule kRules[] = {
     {"", "torch::autograd::PythonEngine::", kMarkBackward, true},
     {"", "torch::autograd::python::PythonEngine::", kMarkBackward, true},
     {"runtime_wrappers.py", "_backward_impl", kMarkBackward},
+    {"", "backward", kMarkBackward},
     {"torch/autograd/function.py", "apply", kMarkAutogradApply},
     {"torch/nn/modules/loss.py", "forward", kMarkLoss},
     {"torch/nn/functional.py", "cross_entropy", kMarkLoss},
@@ -81,6 +86,7 @@ constexpr Rule kRules[] = {
     {"torch/nn/modules/module.py", "_apply", kMarkLoad},
     {"torch/nn/modules/module.py", "load_state_dict", kMarkLoad},
     {"torch/nn/modules/module.py", "to_empty", kMarkLoad},
+    {"torch/nn/parameter.py", "__deepcopy__", kMarkLoad},
     {"", "from_pretrained", kMarkLoad},
     {"", "reset_parameters", kMarkLoad},
     {"torch/nn/modules/", "__init__", kMarkLoad},
@@ -143,7 +149,8 @@ std::optional<Phase> OnlyPhase(uint32_t bits) {
 }
 
 // Nodes that name no phase take the one phase that is found below them, or else that of their caller when all that it
-// called from that line has one. Another line of the same function is other work.
+// called from that line has one. Another line of the same function is other work. A backward starts itself: what is
+// called beside it is what it is of.
 void SpreadFromSiblings(const Store& store, std::vector<std::optional<Phase>>& phase) {
   const StackTable& stacks = store.stacks.stacks();
   const FrameTable& frames = store.stacks.frames();
@@ -162,7 +169,7 @@ void SpreadFromSiblings(const Store& store, std::vector<std::optional<Phase>>& p
     const uint32_t parent = stacks.parent[row].value;
     if (below[row] != 0) {
       spread[row] = OnlyPhase(below[row]);
-    } else if (parent != 0 && !function_has_phase.contains(key(row))) {
+    } else if (parent != 0 && spread[parent] != Phase::kBackward && !function_has_phase.contains(key(row))) {
       spread[row] = spread[parent];
     }
   }
@@ -195,7 +202,10 @@ StackEvidence FindStackEvidence(const Store& store) {
     if (only_main) is_main[outermost[row]] = true;
   }
   SpreadFromSiblings(store, evidence.phase);
-  for (uint32_t row = 1; row < stacks.size(); ++row) evidence.is_engine_thread[row] = !is_main[outermost[row]];
+  // Threads can be told apart only where something shows which one is the program's own.
+  const bool knows_main = std::find(is_main.begin(), is_main.end(), true) != is_main.end();
+  for (uint32_t row = 1; row < stacks.size(); ++row)
+    evidence.is_engine_thread[row] = knows_main && !is_main[outermost[row]];
   return evidence;
 }
 

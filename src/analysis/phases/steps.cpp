@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/phases/loop_jumps.h"
+#include "base/flat_map.h"
 
 namespace memstrata {
 namespace {
@@ -52,8 +53,15 @@ uint32_t CommonCaller(const StackTable& stacks, uint32_t a, uint32_t b) {
   return a;
 }
 
+// The caller of `node` that is as deep as `depth`; itself where it is not deeper.
+uint32_t CallerAt(const StackTable& stacks, uint32_t node, uint16_t depth) {
+  while (stacks.depth[node] > depth) node = stacks.parent[node].value;
+  return node;
+}
+
 // Cycles by jumps of the training loop: it starts over after a backward, in a function that called the forward as well
-// as the backward and the update.
+// as the backward and the update. Where a branch of the loop goes another way once, it starts over
+// without a jump when it comes back to a call that has made whole cycles before.
 std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
                                  const PythonCalls& calls, std::span<const LoopJump> jumps) {
   const StackTable& stacks = calls.stacks();
@@ -61,6 +69,8 @@ std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std
   std::vector<Cycle> cycles = {{FirstWork(phases), false}};
   auto jump = jumps.begin();
   uint32_t caller = kNone;  // called everything since the forward began
+  bool is_one_call = true;  // since the cycle began, not only since the last forward
+  FlatMap<uint32_t, bool> made_whole_cycle;
   bool had_backward = StartsInStep(phases);
   bool had_update = false;
   for (uint32_t seq = cycles[0].begin_seq; seq < phases.size(); ++seq) {
@@ -69,18 +79,25 @@ std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std
     const bool jumped = jump != jumps.end() && jump->seq == seq;
     const bool starts_forward = next_strong[seq] == Phase::kForward || next_strong[seq] == Phase::kZeroGrad;
     const bool starts_over = jumped && caller != kNone && IsCalledFrom(stacks, caller, jump->loop_node);
+    const uint32_t stack = calls.node_of_stack.empty() ? 0 : calls.NodeOf(store.events.stack[heap.events.begin + seq]);
+    const auto comes_back = [&] {
+      const uint32_t beside = caller == kNone ? kNone : CallerAt(stacks, stack, stacks.depth[caller]);
+      return had_update && beside != caller && made_whole_cycle.contains(beside);
+    };
     const bool starts_anew = had_update && seq > 0 && phases[seq - 1] == Phase::kLoad;  // another model is trained now
-    if (had_backward && starts_forward && (starts_over || starts_anew)) {
+    if (had_backward && starts_forward && (starts_over || starts_anew || comes_back())) {
+      if (starts_over && had_update && is_one_call) made_whole_cycle[caller] = true;
+      is_one_call = true;
       cycles.back().has_update = cycles.back().has_update || phase == Phase::kZeroGrad;
       cycles.push_back({seq, false});
       had_backward = had_update = false;
       caller = kNone;
     }
     if (phase == Phase::kForward && (had_backward || had_update)) {
+      is_one_call = false;
       had_backward = had_update = false;
       caller = kNone;
     }
-    const uint32_t stack = calls.node_of_stack.empty() ? 0 : calls.NodeOf(store.events.stack[heap.events.begin + seq]);
     const bool is_main =
         phase == Phase::kForward || phase == Phase::kLoss || phase == Phase::kOptimizer || phase == Phase::kClip;
     if (is_main && stack != 0) caller = caller == kNone ? stack : CommonCaller(stacks, caller, stack);
@@ -139,6 +156,20 @@ std::vector<uint32_t> JoinCycles(const std::vector<Cycle>& cycles) {
   return begins;
 }
 
+// Frees without stacks of their own do not tell whether zero_grad ends a step or begins the next one. The last step
+// does: where nothing frees its gradients, zero_grad comes first.
+void MoveToZeroGrad(const std::vector<Phase>& phases, std::vector<uint32_t>& begins) {
+  bool had_backward = false;
+  for (uint32_t seq = begins.back(); seq < phases.size(); ++seq) {
+    had_backward = had_backward || phases[seq] == Phase::kBackward;
+    if (had_backward && phases[seq] == Phase::kZeroGrad) return;
+  }
+  if (!had_backward) return;
+  for (size_t i = 1; i < begins.size(); ++i) {
+    while (begins[i] > begins[i - 1] + 1 && phases[begins[i] - 1] == Phase::kZeroGrad) --begins[i];
+  }
+}
+
 /// Which loops are a program's own: those inside of a model go over its layers.
 class ProgramLoops {
  public:
@@ -175,6 +206,25 @@ class ProgramLoops {
   std::vector<uint32_t> first_line_;  // by node: the lowest line of what it calls
 };
 
+// Of the loops of one function, the jumps of the outermost: those that come from as far down as a jump to its top does.
+std::vector<LoopJump> JumpsOfOutermost(const Store& store, const PythonCalls& calls, std::span<const LoopJump> jumps,
+                                       uint32_t loop_node) {
+  const auto line_of = [&](uint32_t node) { return store.stacks.frames().line[calls.stacks().frame[node].value]; };
+  uint32_t top = UINT32_MAX;
+  uint32_t bottom = UINT32_MAX;  // the highest line from which the top is reached
+  for (const LoopJump& jump : jumps) {
+    if (jump.loop_node != loop_node) continue;
+    if (line_of(jump.to_node) < top) bottom = UINT32_MAX;
+    top = std::min(top, line_of(jump.to_node));
+    if (line_of(jump.to_node) == top) bottom = std::min(bottom, line_of(jump.from_node));
+  }
+  std::vector<LoopJump> outermost;
+  for (const LoopJump& jump : jumps) {
+    if (jump.loop_node == loop_node && line_of(jump.from_node) >= bottom) outermost.push_back(jump);
+  }
+  return outermost;
+}
+
 // Inference: the outermost loop that starts over while the model is called.
 std::vector<uint32_t> StepsOfInference(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
                                        const PythonCalls& calls, std::span<const LoopJump> all_jumps) {
@@ -202,8 +252,8 @@ std::vector<uint32_t> StepsOfInference(const Store& store, const Heap& heap, con
   const auto is_forward = [](Phase phase) { return phase == Phase::kForward || phase == Phase::kEval; };
   const bool forward_before = std::any_of(phases.begin() + first, phases.begin() + enters, is_forward);
   if (forward_before && enters < phases.size()) begins.push_back(enters);
-  for (const LoopJump& jump : jumps) {
-    if (jump.loop_node == loop && jump.seq > begins.back()) begins.push_back(jump.seq);
+  for (const LoopJump& jump : JumpsOfOutermost(store, calls, jumps, loop)) {
+    if (jump.seq > begins.back()) begins.push_back(jump.seq);
   }
   return begins;
 }
@@ -217,7 +267,10 @@ std::vector<uint32_t> FindStepBegins(const Store& store, const Heap& heap, const
                             std::find(phases.begin(), phases.end(), Phase::kBackward) == phases.end();
   if (is_inference) return StepsOfInference(store, heap, phases, calls, jumps);
   const std::vector<Cycle> by_jumps = CyclesByJumps(store, heap, phases, calls, jumps);
-  return JoinCycles(by_jumps.size() > 1 ? by_jumps : CyclesByOrder(phases));
+  std::vector<uint32_t> begins = JoinCycles(by_jumps.size() > 1 ? by_jumps : CyclesByOrder(phases));
+  const bool frees_have_stacks = !calls.node_of_stack.empty() && FreesHaveOwnStacks(store, heap);
+  if (!frees_have_stacks && !begins.empty()) MoveToZeroGrad(phases, begins);
+  return begins;
 }
 
 }  // namespace memstrata

@@ -44,6 +44,13 @@ bool HasModelCall(const std::vector<Phase>& phases) {
   });
 }
 
+bool IsKindOfForward(Phase phase) { return phase == Phase::kForward || phase == Phase::kLoss || phase == Phase::kEval; }
+
+// What a forward is for, which its stack does not show.
+bool IsPurposeOfForward(Phase phase) {
+  return phase == Phase::kEval || phase == Phase::kPrefill || phase == Phase::kDecode;
+}
+
 // An XLA program allocates and frees its buffers as a whole: the order of events says nothing about forward and
 // backward.
 Timeline WithoutPhases(const Heap& heap) {
@@ -61,20 +68,29 @@ Timeline FindTimeline(const Store& store, const Heap& heap) {
   if (store.HasXPlaneDetails(heap)) return WithoutPhases(heap);
   Timeline timeline;
   timeline.step_of_event.assign(heap.events.size(), kNone);
+  const std::vector<std::optional<Phase>> named = PhasesNamedByProgram(store, heap);
   PythonCalls calls;
   std::vector<LoopJump>& jumps = timeline.loop_jumps;
   if (HasEventStacks(store, heap)) {
     calls = FindPythonCalls(store);
     jumps = FindLoopJumps(store, heap, calls);
-    StackLabels labels = LabelByStack(store, heap, FindStackEvidence(store), jumps);
+    StackLabels labels = LabelByStack(store, heap, FindStackEvidence(store), jumps, named);
     MarkEvaluation(store, heap, labels);
+    for (uint32_t seq = 0; seq < named.size(); ++seq) {
+      if (named[seq] && IsKindOfForward(labels.phase[seq]) && IsPurposeOfForward(*named[seq]))
+        labels.phase[seq] = *named[seq];
+    }
     timeline.basis = PhaseBasis::kStack;
     timeline.phase_of_event = std::move(labels.phase);
     timeline.is_plain = std::move(labels.is_plain);
   } else {
     timeline.basis = PhaseBasis::kOrder;
     timeline.phase_of_event = LabelByOrder(store, heap);
-    if (LabelByAnnotations(store, heap, timeline.phase_of_event)) timeline.basis = PhaseBasis::kAnnotation;
+    for (uint32_t seq = 0; seq < named.size(); ++seq) {
+      if (!named[seq]) continue;
+      timeline.phase_of_event[seq] = *named[seq];
+      timeline.basis = PhaseBasis::kAnnotation;
+    }
     timeline.is_plain.assign(heap.events.size(), false);
   }
   std::vector<uint32_t> begins = StepsByAnnotations(store, heap);

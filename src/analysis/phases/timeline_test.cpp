@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 
 #include "analysis/test_program.h"
 
@@ -98,6 +99,88 @@ TEST(Timeline, AForwardThatTheRecordingCutsOffIsOneStepOfTraining) {
   EXPECT_EQ(timeline.steps.size(), 1U);
   EXPECT_TRUE(timeline.Has(Phase::kForward));
   EXPECT_FALSE(timeline.Has(Phase::kEval));
+}
+
+// Threads cannot be told apart where no stack shows the program's own.
+TEST(Timeline, StacksOfUnknownFunctionsAreNoBackward) {
+  TestProgram program;
+  for (int i = 0; i < 8; ++i) {
+    program.Free(program.Alloc(1 << 20, {"foo@foo.py:1", "bar@bar.py:2"}), {"foo@foo.py:1", "bar@bar.py:3"});
+    program.Free(program.Alloc(1 << 20, {"baz@baz.py:1"}), {"baz@baz.py:2"});
+  }
+  const Store store = program.Finish();
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  EXPECT_FALSE(timeline.Has(Phase::kBackward));
+}
+
+// What a program computes by itself, without modules, before its backward is its forward.
+TEST(Timeline, AForwardWithoutModulesIsOne) {
+  TestProgram program;
+  program.Alloc(1 << 20, {"<module>@train.py:1", "make_weights@train.py:30"});
+  for (int step = 0; step < 3; ++step) {
+    const uint32_t hidden = program.Alloc(4 << 20, {"<module>@train.py:9", "train@train.py:2", "mlp@train.py:40"});
+    const uint32_t root =
+        program.Alloc(4, {"<module>@train.py:9", "train@train.py:3", "_make_grads@torch/autograd/__init__.py:2"});
+    program.Free(hidden, {});
+    program.Free(root, {});
+  }
+  const Store store = program.Finish();
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  EXPECT_EQ(timeline.phase_of_event[0], Phase::kLoad);
+  EXPECT_EQ(timeline.phase_of_event[1], Phase::kForward);
+}
+
+// A call of the model, and the program's own line after it.
+void CallModel(TestProgram& program) {
+  program.Free(program.Alloc(1 << 20, {"<module>@serve.py:9", "_call_impl@torch/nn/modules/module.py:1700",
+                                       "forward@model.py:8"}),
+               {"<module>@serve.py:9", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:9"});
+  program.Free(program.Alloc(4096, {"<module>@serve.py:10"}), {"<module>@serve.py:10"});
+}
+
+TEST(Timeline, AnnotationsSayWhatAForwardIsFor) {
+  TestProgram program;
+  CallModel(program);
+  const uint32_t decode = program.event_count();
+  CallModel(program);
+  program.Annotate("prefill", 0, decode);
+  program.Annotate("## decode ##", decode, program.event_count());
+  const Store store = program.Finish();
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  for (uint32_t seq = 0; seq < store.events.size(); ++seq)
+    EXPECT_EQ(timeline.phase_of_event[seq], seq < decode ? Phase::kPrefill : Phase::kDecode) << seq;
+}
+
+TEST(Timeline, MetadataOfEventsNamesPhases) {
+  TestProgram program(false);
+  for (int i = 0; i < 4; ++i) program.Free(program.Alloc(1 << 20, {}), {});
+  Store store = program.Finish();
+  store.contexts.push_back({{0}, {0}, {0}, {0}});
+  store.contexts.push_back({{0}, store.strings.Intern("eval"), {0}, {0}});
+  for (uint32_t seq = 0; seq < store.events.size(); ++seq) store.events.context.PushBack(seq < 6 ? 0 : 1);
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  EXPECT_EQ(timeline.basis, PhaseBasis::kAnnotation);
+  for (uint32_t seq = 0; seq < store.events.size(); ++seq)
+    EXPECT_EQ(timeline.phase_of_event[seq] == Phase::kEval, seq >= 6) << seq;
+}
+
+TEST(Timeline, NamedStepsAreSteps) {
+  TestProgram program;
+  std::vector<uint32_t> begins;
+  for (int step = 0; step < 3; ++step) {
+    begins.push_back(program.event_count());
+    CallModel(program);
+    CallModel(program);
+  }
+  for (size_t step = 0; step < begins.size(); ++step) {
+    const uint32_t end = step + 1 < begins.size() ? begins[step + 1] : program.event_count();
+    program.Annotate("train_step " + std::to_string(step), begins[step], end);
+    program.Annotate("step", begins[step], begins[step] + 1);  // within it
+  }
+  const Store store = program.Finish();
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  ASSERT_EQ(timeline.steps.size(), 3U);
+  for (size_t step = 0; step < 3; ++step) EXPECT_EQ(timeline.steps[step].begin_seq, begins[step]);
 }
 
 }  // namespace

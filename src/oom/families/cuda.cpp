@@ -78,18 +78,18 @@ void FindCuda(const LogStream& stream, std::vector<OomReport>& reports) {
   for (const Hit& hit : FindHits(text)) {
     if (hit.at < taken_until || BelongsToAnother(text, hit.at)) continue;
     taken_until = hit.at + kSameFailure;
+    const std::string_view failure = text.substr(hit.at, kSameFailure);
     // Of several names for one failure, the most telling one.
     const MaskedMessage* message = hit.message;
     for (const MaskedMessage& other : kMessages) {
-      if (&other < message && text.substr(hit.at, kSameFailure).find(other.words) != std::string_view::npos)
-        message = &other;
+      if (&other < message && failure.find(other.words) != std::string_view::npos) message = &other;
     }
     OomReport report = StartReport(stream, hit.at, "cuda", message->format);
-    if (const auto calloc = FindPattern(text.substr(hit.at, 80), "CUDA calloc <skip><bytes> bytes"))
+    if (const auto calloc = FindPattern(failure, "CUDA calloc <skip><bytes> bytes"))
       report.requested_bytes = calloc->values[0].bytes;
-    std::string sentence(message->text);
-    if (report.requested_bytes) sentence += fmt::format(" It asked for {}.", Show(report.requested_bytes));
-    MarkMasked(report, std::move(sentence),
+    std::string what(message->text);
+    if (report.requested_bytes) what += fmt::format(" It asked for {}.", Show(report.requested_bytes));
+    MarkMasked(report, std::move(what),
                "See what was free on the device then (nvidia-smi, rocm-smi), or record a snapshot and the device's own "
                "counters together.");
     reports.push_back(std::move(report));

@@ -22,12 +22,9 @@ void Refuse(OomReport& report, std::string reason) {
 void MarkMasked(OomReport& report, std::string text, std::string how_to_get) {
   report.verdict = OomVerdict::kMasked;
   report.text = std::move(text);
-  if (report.requested_bytes) {
-    report.missing.push_back(
-        {"free memory", "The message says what was asked for, not what there was.", std::move(how_to_get)});
-  } else {
-    report.missing.push_back({"sizes", "The message carries none.", std::move(how_to_get)});
-  }
+  const bool has_one = report.requested_bytes || report.free_bytes || report.capacity_bytes || report.live_bytes;
+  report.missing.push_back(has_one ? OomMissing{"other sizes", "The message carries no more.", std::move(how_to_get)}
+                                   : OomMissing{"sizes", "The message carries none.", std::move(how_to_get)});
 }
 
 }  // namespace memstrata::oom

@@ -152,19 +152,31 @@ class TorchJudgement {
 
   void DecideAmongHolders() {
     const uint64_t others_bytes = report_.outside_bytes.value_or(0) + report_.neighbour_bytes.value_or(0);
+    const uint64_t idle_bytes = report_.idle_bytes.value_or(0);
+    const uint64_t capacity_bytes = report_.capacity_bytes.value_or(0);
+    const double live_share = Share(*report_.live_bytes, capacity_bytes);
     if (others_bytes > *report_.live_bytes && others_bytes >= report_.short_by_bytes.value_or(0)) {
       report_.verdict = OomVerdict::kOutside;
       report_.text += fmt::format(
           "{} of the device is not PyTorch's: {} of other processes and {} of this one outside the allocator.",
           FormatBytes(others_bytes), Show(report_.neighbour_bytes.value_or(0)), Show(report_.outside_bytes));
-    } else if (IdleCouldServe()) {
+    } else if (idle_bytes >= *report_.requested_bytes && live_share < kFullShare) {
       report_.verdict = OomVerdict::kFragmented;
-      report_.text += fmt::format("{} is reserved and idle{}, {} than was asked for: fragmentation is a candidate. ",
-                                  Show(report_.idle_bytes), FreeWithIt(), IdleAlone() ? "more" : "together more");
-      report_.text += "Only a snapshot proves it, because idle memory helps where it lies in one piece.";
+      report_.text += fmt::format(
+          "{} is reserved and idle, more than was asked for: fragmentation is a candidate. Only a snapshot proves it, "
+          "because idle memory helps where it lies in one piece.",
+          FormatBytes(idle_bytes));
+    } else if (report_.free_bytes.value_or(0) + idle_bytes >= *report_.requested_bytes + tolerance_bytes_ &&
+               live_share < kFullShare) {
+      // PyTorch gives whole idle segments back before it fails: what was idle then could not be given back.
+      report_.verdict = OomVerdict::kFragmented;
+      report_.text += fmt::format(
+          "With {} reserved and idle that would have been enough, in one piece: fragmentation is a candidate. Only a "
+          "snapshot proves it.",
+          FormatBytes(idle_bytes));
     } else {
       report_.verdict = OomVerdict::kFull;
-      SayWhatFillsTheDevice();
+      report_.text += HowFull(live_share, capacity_bytes);
     }
     if (report_.private_pool_bytes && *report_.private_pool_bytes > 0) {
       report_.text += fmt::format(" {} in private pools (CUDA graphs) cannot serve ordinary requests.",
@@ -172,38 +184,25 @@ class TorchJudgement {
     }
   }
 
-  bool IdleAlone() const { return report_.idle_bytes.value_or(0) >= *report_.requested_bytes; }
-  std::string FreeWithIt() const {
-    return IdleAlone() ? std::string() : fmt::format(", {} more is free", Show(report_.free_bytes));
-  }
-
-  // In one piece, what is idle and free would have been enough, and the device is not full of live memory anyway.
-  bool IdleCouldServe() const {
-    const uint64_t unused_bytes = report_.idle_bytes.value_or(0) + report_.free_bytes.value_or(0);
-    return report_.idle_bytes.value_or(0) > 0 && unused_bytes >= *report_.requested_bytes &&
-           Share(*report_.live_bytes, report_.capacity_bytes.value_or(0)) < kFullShare;
-  }
-
-  void SayWhatFillsTheDevice() {
-    std::string parts = fmt::format("{} live", Show(report_.live_bytes));
-    if (report_.idle_bytes) parts += fmt::format(", {} idle in the allocator", Show(report_.idle_bytes));
-    if (report_.neighbour_bytes) parts += fmt::format(", {} of other processes", Show(report_.neighbour_bytes));
-    if (report_.outside_bytes) parts += fmt::format(", {} outside PyTorch", Show(report_.outside_bytes));
-    if (!report_.capacity_bytes) {
-      report_.text += fmt::format("In use: {}.", parts);
-      return;
-    }
-    const double live_share = Share(*report_.live_bytes, *report_.capacity_bytes);
-    if (live_share >= kFullShare) {
-      report_.text += fmt::format("Live memory fills the device, {} of its {}: {}.", FormatPercent(live_share),
-                                  Show(report_.capacity_bytes), parts);
-    } else if (report_.free_bytes) {
-      report_.text += fmt::format("What is in use fills the device's {}: {}.", Show(report_.capacity_bytes), parts);
+  // Live memory, and what is known of the rest.
+  std::string HowFull(double live_share, uint64_t capacity_bytes) const {
+    const std::string live = FormatBytes(*report_.live_bytes);
+    std::string text;
+    if (capacity_bytes == 0) {
+      text = fmt::format("Live memory is {}", live);
+    } else if (live_share >= kFullShare) {
+      text = fmt::format("Live memory fills the device: {}, {} of it", live, FormatPercent(live_share));
+    } else if (*report_.live_bytes + *report_.requested_bytes > capacity_bytes) {
+      text = fmt::format("Live memory, {}, and the request are more than the device's {}", live,
+                         FormatBytes(capacity_bytes));
     } else {
-      report_.text += fmt::format("The device has {}, and of it: {}.", Show(report_.capacity_bytes), parts);
-      report_.missing.push_back({"free memory", "This form of the message does not say how much was free.",
-                                 "Read the device itself when it happens, or record a snapshot."});
+      text = fmt::format("Live memory is {}, {} of the device", live, FormatPercent(live_share));
     }
+    const bool knows_outside = report_.outside_bytes || report_.neighbour_bytes;
+    const std::string outside = FormatBytes(report_.outside_bytes.value_or(0) + report_.neighbour_bytes.value_or(0));
+    if (report_.idle_bytes) text += fmt::format("; {} is idle", FormatBytes(*report_.idle_bytes));
+    if (knows_outside) text += fmt::format("{} {} outside PyTorch", report_.idle_bytes ? " and" : ";", outside);
+    return text + ".";
   }
 
   void AddRemedies() {

@@ -167,6 +167,7 @@ class Decoder {
   void NoteCutTraces(std::span<const Value> items);
   /// A plain dict that is complete now becomes the record that it is, if it is one.
   void Settle(Value value);
+  StringId FileId(Value value);
   StackId InternFrameList(std::span<const Value> items);
   StackId StackOfTexts(Value list);
 

@@ -260,6 +260,16 @@ int64_t Decoder::TimeOf(Value value) {
                                                                           : kNoTime;
 }
 
+// A path of Windows with the slashes that all other paths have: who looks for "torch/nn/modules" need not know.
+StringId Decoder::FileId(Value value) {
+  const std::string_view path = GetText(value);
+  const bool is_windows = path.size() > 3 && path[1] == ':' && path[2] == '\\';
+  if (!is_windows) return TextId(value);
+  std::string with_slashes(path);
+  std::replace(with_slashes.begin(), with_slashes.end(), '\\', '/');
+  return TextId(Text(with_slashes));
+}
+
 Decoder::Node Decoder::MakeFrame(Pairs pairs) {
   StringId function{0};
   StringId file{0};
@@ -272,7 +282,7 @@ Decoder::Node Decoder::MakeFrame(Pairs pairs) {
         if (value.is(Kind::kText)) function = TextId(value);
         break;
       case Symbol::kFilename:
-        if (value.is(Kind::kText)) file = TextId(value);
+        if (value.is(Kind::kText)) file = FileId(value);
         break;
       case Symbol::kLine:
         line = value.is(Kind::kNone) ? 0 : UnsignedOr(value, 0);

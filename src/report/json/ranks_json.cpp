@@ -88,11 +88,11 @@ Status WriteRanksJson(const RanksAnswer& answer, ByteSink& sink) {
   json.EndArray();
   json.Key("unreadable");
   json.StartArray();
-  for (const UnreadableRank& rank : answer.unreadable) {
+  for (const UnreadableRank& unreadable : answer.unreadable) {
     json.StartObject();
-    json.Field("file", std::string_view(rank.file));
-    json.Field("rank", rank.rank);
-    json.Field("why", std::string_view(rank.why));
+    json.Field("file", std::string_view(unreadable.file));
+    json.Field("rank", unreadable.rank);
+    json.Field("problem", std::string_view(unreadable.problem));
     json.EndObject();
   }
   json.EndArray();

@@ -37,7 +37,10 @@ Wording WordsOfStepMark(const Mark& mark) {
     case MarkKind::kSoftmaxSpike:
       return {"Spike: " + bytes, "temporaries of one operator", 6};
     case MarkKind::kLogitsSlab:
-      return {"Logits: " + bytes, "the largest block of the forward", 1};
+      return {"Logits: " + bytes,
+              mark.count.value_or(1) > 1 ? fmt::format("the largest of {} such blocks", *mark.count)
+                                         : "tokens x vocabulary numbers",
+              1};
     case MarkKind::kZeroGradSlope:
       return {"zero_grad: \u2212" + bytes, "frees " + Counted(mark, "gradients"), 2};
     case MarkKind::kBackwardStartSpike:
@@ -57,7 +60,7 @@ Wording WordsOfStepMark(const Mark& mark) {
     case MarkKind::kForeachTemporaries:
       return {"Update temporaries: " + bytes, "for all parameters at once", 3};
     case MarkKind::kOptimizerFlagpole:
-      return {"Flagpole: " + bytes, "last operations of the update", 8};
+      return {"Flagpole: " + bytes, "the last temporary of the update", 8};
     default:
       return {};
   }

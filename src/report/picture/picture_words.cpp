@@ -7,8 +7,10 @@
 namespace memstrata {
 namespace {
 
-std::string_view WithoutStop(std::string_view sentence) {
-  return sentence.ends_with('.') ? sentence.substr(0, sentence.size() - 1) : sentence;
+std::string_view FirstSentence(std::string_view text) {
+  const size_t end = text.find(". ");
+  if (end != std::string_view::npos) return text.substr(0, end);
+  return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
 }
 
 }  // namespace
@@ -16,7 +18,7 @@ std::string_view WithoutStop(std::string_view sentence) {
 std::string PictureTitle(const HeapExplained& explained) {
   for (const Finding& finding : explained.findings) {
     if (finding.severity != FindingSeverity::kInfo || finding.id == "peak")
-      return std::string(WithoutStop(finding.text));
+      return std::string(FirstSentence(finding.text));
   }
   return fmt::format("{} of live memory at the peak", FormatBytes(explained.analysis.peak.bytes));
 }

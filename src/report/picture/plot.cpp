@@ -201,8 +201,8 @@ void Plot::DrawBandName(Canvas& canvas, const Theme& theme, uint32_t group, cons
   canvas.Text({left + width, y}, bytes, {kNameSize, colour, FontWeight::kRegular, TextAnchor::kEnd});
 }
 
-// Below the line with the bytes there: at its right end, or right of its last rise to the top where the end has no
-// room.
+// Below the line with the bytes there: at its right end, else right of its last rise to the top, else where it is level
+// for longest.
 void Plot::NameReserved(Canvas& canvas, const Theme& theme) const {
   constexpr double kRoom = 22;  // for one row of text
   const uint32_t last = grid_.column_count() - 1;
@@ -226,8 +226,24 @@ void Plot::NameReserved(Canvas& canvas, const Theme& theme) const {
       canvas.Text({left, y + 31}, "hatched: idle", {12, theme.ink2, FontWeight::kRegular, TextAnchor::kStart});
     return true;
   };
-  // The line at its end, where it stays as high for the length of the name; else after its last rise to the top.
-  if (!name(last)) name(rise);
+  if (!name(last) && !name(rise)) name(LongestLevelOfReserved());
+}
+
+uint32_t Plot::LongestLevelOfReserved() const {
+  uint32_t best = 0;
+  uint32_t best_count = 0;
+  uint32_t begin = 0;
+  for (uint32_t column = 1; column <= grid_.column_count(); ++column) {
+    const bool is_level = column < grid_.column_count() &&
+                          Highest(heap_->heap_index.Reserved(), column) == Highest(heap_->heap_index.Reserved(), begin);
+    if (is_level) continue;
+    if (column - begin > best_count) {
+      best = begin;
+      best_count = column - begin;
+    }
+    begin = column;
+  }
+  return best;
 }
 
 bool Plot::IsReservedFlat(uint64_t bytes, double left, double right) const {

@@ -55,6 +55,8 @@ class Plot {
   std::vector<std::vector<double>> UpperEdges() const;
   void FitTop(bool from_zero);
   void NameReserved(Canvas& canvas, const Theme& theme) const;
+  /// First column of the longest stretch in which the reserved line is level.
+  uint32_t LongestLevelOfReserved() const;
   bool IsReservedFlat(uint64_t bytes, double left, double right) const;
   void DrawBandName(Canvas& canvas, const Theme& theme, uint32_t group, const std::vector<double>& lower,
                     const std::vector<double>& upper) const;

@@ -63,7 +63,11 @@ class ExplainText {
       out_ += "  " + style_.Warn(WrapLines(finding.text, width_ - 4, 4)) + "\n";
       if (!finding.remedy.empty()) out_ += "    " + WrapLines(finding.remedy, width_ - 6, 4) + "\n";
     }
-    if (is_healthy) quiet = quiet.empty() ? "No fault found." : "No fault found. " + quiet;
+    if (is_healthy && !heap.analysis.heap->capabilities.has_events) {
+      quiet = "Without events there is nothing to judge: only what was live at the end is known. " + quiet;
+    } else if (is_healthy) {
+      quiet = quiet.empty() ? "No fault found." : "No fault found. " + quiet;
+    }
     if (!quiet.empty()) out_ += "  " + WrapLines(quiet, width_ - 4, 4) + "\n";
   }
 

@@ -1,0 +1,112 @@
+#include "analysis/category/logits.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/marks/marks.h"
+#include "analysis/test_program.h"
+
+namespace memstrata {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+constexpr uint64_t kLayerBytes = 4 * kMiB;
+constexpr uint64_t kLogitsBytes = 64 * kMiB;
+constexpr int kLayerCount = 24;
+
+/// One training step of a language model in half precision: the head makes its output before `copy_count` copies of
+/// weights are given back, as autocast does, and the loss works in full precision.
+struct LanguageModel {
+  uint32_t head = 0;
+  uint32_t float_logits = 0;
+  uint32_t gradient = 0;
+  Store store;
+};
+
+LanguageModel MakeLanguageModel(int copy_count, bool keeps_stacks) {
+  TestProgram program(keeps_stacks);
+  LanguageModel model;
+  std::vector<uint32_t> layers;
+  std::vector<uint32_t> copies;
+  const auto forward = [&](uint64_t bytes) {
+    return program.Alloc(bytes,
+                         {"<module>@train.py:9", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
+  };
+  for (int i = 0; i < kLayerCount; ++i) {
+    layers.push_back(forward(kLayerBytes));
+    if (i < copy_count) copies.push_back(forward(kMiB));
+  }
+  model.head = forward(kLogitsBytes / 2);
+  for (const uint32_t copy : copies) {
+    program.Free(copy, {"<module>@train.py:9", "__exit__@torch/amp/autocast_mode.py:400"});
+  }
+  const auto loss = [&](uint64_t bytes) {
+    return program.Alloc(bytes, {"<module>@train.py:10", "cross_entropy@torch/nn/functional.py:3000"});
+  };
+  model.float_logits = loss(kLogitsBytes);
+  const uint32_t scalar = loss(4);
+  const uint32_t root = program.Alloc(4, {"<module>@train.py:11", "_make_grads@torch/autograd/__init__.py:220"});
+  model.gradient = program.Alloc(kLogitsBytes, {});
+  program.Free(model.float_logits, {});
+  program.Free(model.gradient, {});
+  program.Free(model.head, {});
+  for (size_t i = layers.size(); i-- > 0;) {
+    program.Alloc(2 * kMiB, {});
+    program.Free(layers[i], {});
+  }
+  program.Free(root, {});
+  program.Free(scalar, {"<module>@train.py:12"});
+  model.store = program.Finish();
+  return model;
+}
+
+TEST(Logits, AreTheOutputOfTheHeadAndWhatTheLossMakesOfIt) {
+  for (const int copy_count : {0, kLayerCount}) {
+    const LanguageModel model = MakeLanguageModel(copy_count, true);
+    const HeapAnalysis analysis = AnalyseHeap(model.store, model.store.heaps[0]);
+    for (const uint32_t row : {model.head, model.float_logits, model.gradient})
+      EXPECT_EQ(analysis.CategoryOf(row), Category::kLogits) << "copies " << copy_count << ", row " << row;
+    EXPECT_EQ(analysis.CategoryOf(0), Category::kActivation);
+    uint64_t slab_bytes = 0;
+    uint64_t cliff_bytes = 0;
+    for (const Mark& mark : FindMarks(analysis).marks) {
+      if (mark.kind == MarkKind::kLogitsSlab) slab_bytes = mark.bytes;
+      if (mark.kind == MarkKind::kBackwardCliff) cliff_bytes = mark.bytes;
+    }
+    EXPECT_EQ(slab_bytes, kLogitsBytes);
+    EXPECT_EQ(cliff_bytes, kLayerCount * kLayerBytes);  // the logits fall too, but are no activations
+  }
+}
+
+// Without stacks: the backward begins with a block as large as the largest at the end of the forward.
+TEST(Logits, AreFoundBySizeAlone) {
+  const LanguageModel model = MakeLanguageModel(0, false);
+  const HeapAnalysis analysis = AnalyseHeap(model.store, model.store.heaps[0]);
+  for (const uint32_t row : {model.head, model.float_logits, model.gradient})
+    EXPECT_EQ(analysis.CategoryOf(row), Category::kLogits) << row;
+}
+
+// A convolution's output comes back in the backward too, but only behind the gradients of the classifier.
+TEST(Logits, AreNotTheLastLayersOfAClassifier) {
+  TestProgram program(false);
+  std::vector<uint32_t> layers;
+  for (int i = 0; i < 12; ++i) layers.push_back(program.Alloc((48 - 2 * i) * kMiB, {}));
+  layers.push_back(program.Alloc(512 << 10, {}));  // pooled
+  layers.push_back(program.Alloc(256 << 10, {}));  // one number a class
+  const uint32_t root = program.Alloc(4, {});
+  program.Free(program.Alloc(256 << 10, {}), {});
+  program.Free(program.Alloc(512 << 10, {}), {});
+  for (size_t i = layers.size(); i-- > 0;) {
+    const uint32_t gradient = program.Alloc(program.SizeOf(layers[i]), {});
+    program.Alloc(3 * kMiB, {});
+    program.Free(layers[i], {});
+    program.Free(gradient, {});
+  }
+  program.Free(root, {});
+  const Store store = program.Finish();
+  const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
+  ASSERT_TRUE(analysis.timeline.Has(Phase::kBackward));
+  for (const Category category : analysis.categories) EXPECT_NE(category, Category::kLogits);
+}
+
+}  // namespace
+}  // namespace memstrata
