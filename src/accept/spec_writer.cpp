@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/json_writer.h"
 
 namespace memstrata::accept {
@@ -57,6 +59,9 @@ std::string SpecToml(const SpecDraft& draft) {
   out += Limit("framework_peak", draft.framework_peak_bytes, "reserved by the framework's allocator");
   out += Limit("host_peak", draft.host_peak_bytes, "resident memory of the run");
   out += Limit("capacity", draft.capacity_bytes, "of the card; without it what the device says");
+  out += draft.run_time_s ? fmt::format("run_time_s = {:g}  # from the start of the command to its end\n",
+                                        std::ceil(*draft.run_time_s * 10) / 10)
+                          : "# run_time_s = 600\n";
   out += "# margin = \"learned\"       # what must stay free: learned, or \"2 GiB\", or \"5%\" of the capacity\n";
   out += "# allocator_retries = 0\n# iteration_time_s = 1.5\n\n";
   out += "# [quality]\n# command = [\"python\", \"evaluate.py\"]  # its last line is a number\n# minimum = 0.7\n";

@@ -21,6 +21,7 @@ struct SpecDraft {
   std::optional<uint64_t> framework_peak_bytes;
   std::optional<uint64_t> host_peak_bytes;
   std::optional<uint64_t> capacity_bytes;
+  std::optional<double> run_time_s;
 };
 
 /// Limits of figures that are not known stand there as comments.

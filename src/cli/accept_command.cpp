@@ -64,7 +64,7 @@ Result<int> Init(const Arguments& arguments, Console& console) {
   const accept::RepeatFigures figures = accept::FiguresOfSession(session);
   accept::SpecDraft draft;
   draft.name = fs::path(session_folder).stem().string();
-  draft.source = "The limits are what the session took, and 2 % more.";
+  draft.source = "The limits are what the session took, and 2 % more; of its time twice as much.";
   if (!session.commands.empty()) draft.command = session.commands.front().command;
   const auto raise = [](std::optional<uint64_t>& highest, const accept::Measured& measured) {
     if (measured.value)
@@ -75,6 +75,8 @@ Result<int> Init(const Arguments& arguments, Console& console) {
     raise(draft.framework_peak_bytes, device.framework_bytes);
   }
   raise(draft.host_peak_bytes, figures.host_bytes);
+  // Time scatters more than memory: twice as much is a limit that notices a hang and no busy machine.
+  if (figures.run_time_s.value) draft.run_time_s = 2 * *figures.run_time_s.value;
   const std::string toml = accept::SpecToml(draft);
   const std::optional<std::string> path = arguments.Get("--output");
   if (path) {

@@ -150,13 +150,14 @@ size_t Children::LeftCount() const {
 void Children::EndRest(int64_t grace_ns) {
   constexpr int64_t kPollNs = 20'000'000;
   for (CommandRun& run : runs_) run.was_stopped = !run.ended;
-  int next_signal = SIGTERM;
+  int next_signal = SIGTERM;  // 0: nothing helps, as with a process of another user
   int64_t due_ns = MonotonicNs();
   for (Reap(); !Descendants(getpid()).empty(); Reap()) {
     if (MonotonicNs() >= due_ns) {
+      if (next_signal == 0) return;
       KillTree(next_signal);
-      due_ns = next_signal == SIGTERM ? MonotonicNs() + grace_ns : kForeverNs;
-      next_signal = SIGKILL;
+      next_signal = next_signal == SIGTERM ? SIGKILL : 0;
+      due_ns = MonotonicNs() + grace_ns;
     }
     const timespec wait = AsTimespec(kPollNs);
     (void)sigtimedwait(&taken_, nullptr, &wait);

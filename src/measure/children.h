@@ -25,7 +25,7 @@ class Children {
                int stdout_descriptor, int stderr_descriptor);
   /// Until all that are waited for have ended. At the timeout SIGTERM goes to the tree, `grace_ns` later SIGKILL.
   void WaitForAll(std::optional<int64_t> timeout_ns, int64_t grace_ns);
-  /// Ends what still runs of the tree: SIGTERM, `grace_ns` later SIGKILL.
+  /// Ends what still runs of the tree: SIGTERM, `grace_ns` later SIGKILL; what `grace_ns` later still runs is left.
   void EndRest(int64_t grace_ns);
   /// Processes of the tree that nobody waits for, those beside and below them left out.
   size_t LeftCount() const;

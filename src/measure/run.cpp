@@ -91,7 +91,8 @@ Status StartAll(const RunRequest& request, const std::optional<HookFolder>& hook
       if (Status status =
               children.Start(command, is_beside, environment, request.stdout_descriptor, request.stderr_descriptor);
           !status) {
-        children.EndRest(0);
+        constexpr int64_t kShortGraceNs = 1'000'000'000;
+        children.EndRest(kShortGraceNs);
         return status;
       }
     }
