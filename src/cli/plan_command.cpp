@@ -8,6 +8,8 @@
 #include "accept/spec_writer.h"
 #include "base/json_writer.h"
 #include "cli/common_flags.h"
+#include "cli/output_file.h"
+#include "cli/plan_calibrate.h"
 #include "cli/plan_dryrun.h"
 #include "cli/verbs.h"
 #include "plan/plan.h"
@@ -23,24 +25,6 @@ namespace {
 using plan::Card;
 using plan::Plan;
 using plan::PlanRequest;
-
-// The request file, and the flags that win over it.
-Result<plan::RequestTexts> TextsOf(const Arguments& arguments) {
-  plan::RequestTexts texts;
-  if (!arguments.positionals.empty()) {
-    MEMSTRATA_ASSIGN_OR_RETURN(texts, plan::ReadRequestFile(arguments.positionals.front()));
-  }
-  for (const plan::InputHelp& input : plan::kWorkloadInputs) {
-    for (const std::string& value : arguments.All(input.flag)) {
-      texts.inputs.emplace_back(input.flag.substr(2), value);
-    }
-  }
-  texts.model = arguments.Get("--model").value_or(texts.model);
-  texts.parameters = arguments.Get("--parameters").value_or(texts.parameters);
-  texts.draft = arguments.Get("--draft").value_or(texts.draft);
-  if (arguments.Has("--card")) texts.cards = arguments.All("--card");
-  return texts;
-}
 
 Result<std::vector<Card>> CardsOf(const plan::RequestTexts& texts, const Arguments& arguments) {
   std::vector<Card> cards;
@@ -69,13 +53,6 @@ Result<std::vector<Plan>> PlanOnCards(PlanRequest request, const std::vector<Car
     return a.target->usable_bytes < b.target->usable_bytes;
   });
   return plans;
-}
-
-Status WriteTextFile(const std::string& path, const std::string& text) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wb"), &std::fclose);
-  if (file == nullptr) return Fail(ErrorCode::kIo, fmt::format("{} cannot be written.", path));
-  FileSink sink(file.get());
-  return sink.Write(text);
 }
 
 // The limits of an acceptance: the high figures of the worst device. The sizes of the workload become parameters, and
@@ -144,8 +121,13 @@ Result<std::string> Render(const Arguments& arguments, const PlanRequest& reques
 }
 
 Result<int> PlanAndPrint(const Arguments& arguments, Console& console) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const plan::RequestTexts texts, TextsOf(arguments));
-  MEMSTRATA_ASSIGN_OR_RETURN(const PlanRequest request, plan::MakeRequest(texts, plan::FileUse::kRead));
+  if (!arguments.positionals.empty() && arguments.positionals.front() == "calibrate")
+    return CalibratePlan(arguments, console);
+  if (arguments.positionals.size() > 1) return Fail(ErrorCode::kInvalidArgument, "Give one request file.");
+  const std::string file = arguments.positionals.empty() ? "" : arguments.positionals.front();
+  MEMSTRATA_ASSIGN_OR_RETURN(const plan::RequestTexts texts, PlanTextsOf(arguments, file));
+  MEMSTRATA_ASSIGN_OR_RETURN(PlanRequest request, plan::MakeRequest(texts, plan::FileUse::kRead));
+  MEMSTRATA_ASSIGN_OR_RETURN(request.profile, PlanProfileOf(arguments));
   MEMSTRATA_ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(texts, arguments));
   if (const std::optional<std::string> path = arguments.Get("--from"))
     return PlanFrom(request, cards, *path, arguments, console);
@@ -158,13 +140,13 @@ Result<int> PlanAndPrint(const Arguments& arguments, Console& console) {
     MEMSTRATA_ASSIGN_OR_RETURN(plans, PlanOnCards(request, cards));
   }
   if (const std::optional<std::string> path = arguments.Get("--acceptance")) {
-    MEMSTRATA_TRY(WriteTextFile(*path, accept::SpecToml(DraftOf(plans.front()))));
+    MEMSTRATA_TRY(WriteWhole(*path, accept::SpecToml(DraftOf(plans.front()))));
   }
   if (const std::optional<std::string> path = arguments.Get("--output")) {
     PlanRequest shown = request;
     if (plans.front().target) shown.card = plans.front().target->card;
     MEMSTRATA_ASSIGN_OR_RETURN(const plan::PlanGrid grid, plan::MakeGrid(shown));
-    MEMSTRATA_TRY(WriteTextFile(*path, plan::PlanHtml(grid)));
+    MEMSTRATA_TRY(WriteWhole(*path, plan::PlanHtml(grid)));
   }
   MEMSTRATA_ASSIGN_OR_RETURN(const std::string text, Render(arguments, request, plans));
   MEMSTRATA_TRY(console.out().Write(text));
@@ -183,8 +165,12 @@ constexpr FlagSpec kOwnFlags[] = {
     {"--card", "", "CARD", "A card by name, a capacity as 80GiB, or all; may be repeated", {}, true},
     {"--sweep", "", "NAME=VALUES", "The plan over values of one input, as batch=1..64 or precision=fp32,bf16"},
     {"--from", "", "FILE", "Take what a recording tells of the workload, and print each term beside what was measured"},
+    {"--profile", "", "FILE", "Correct the plan by a profile that `plan calibrate` wrote"},
+    {"--engine-version", "", "TEXT", "With calibrate: the version of the engine that ran"},
     {"--sheet", "", "", "Print the purchase sheet"},
-    {"--output", "-o", "FILE", "Also write a page to FILE (HTML) with sliders and a stacked bar for each device"},
+    {"--output", "-o", "FILE",
+     "Also write a page to FILE (HTML) with sliders and a stacked bar for each device; with calibrate: the profile "
+     "(TOML)"},
     {"--acceptance", "", "FILE", "Also write the limits of an acceptance run to FILE (TOML)"},
     {"--dryrun", "", "", "Run the same model with real PyTorch on a simulated card, and compare term by term"},
     {"--python", "", "PATH", "With --dryrun: the interpreter that has PyTorch and transformers (default python3)"},
@@ -208,6 +194,7 @@ constexpr std::string_view kExamples[] = {
     "memstrata plan --model llama-3.1-8b --engine megatron --parallel tp=4,dp=2,zero=1 --card all",
     "memstrata plan --model gpt2 --precision bf16_autocast --sweep batch=1..64 --card rtx4090",
     "memstrata plan --parameters 7e9 --precision bf16",
+    "memstrata plan calibrate step.pickle --model config.json --batch 4 --card h100-80g -o profile.toml",
     "memstrata plan --model gpt2 --batch 8 --sequence 1024 --dryrun --python dry/bin/python",
 };
 
@@ -222,7 +209,10 @@ const Subcommand kPlan = {
         "the largest batch and sequence that do, and what to change first. No device is needed.\n"
         "Exit status 3: it does not fit.",
     .positional = {"REQUEST",
-                   "A TOML or YAML file with `model`, `draft`, `card` and the inputs below; flags win over it", 0, 1},
+                   "A TOML or YAML file with `model`, `draft`, `card` and the inputs below; flags win over it. Or "
+                   "`calibrate` and "
+                   "SESSION…: recordings, or request files with `recording`",
+                   0, kUnlimited},
     .flags = kFlags,
     .examples = kExamples,
     .run = RunPlan,

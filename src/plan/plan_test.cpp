@@ -307,6 +307,34 @@ TEST(Plan, TheLargestBatchFitsAndTheNextDoesNot) {
   EXPECT_EQ(MakePlan(request)->fits, false);
 }
 
+TEST(Profile, IsReadAsItWasWritten) {
+  Profile profile = FitProfile({{"a", 100, 130, 200}, {"b", 100, 90, std::nullopt}});
+  profile.engine = "torch";
+  profile.device = "a \"card\"";
+  EXPECT_EQ(profile.peak_offset_bytes.low, -10);
+  EXPECT_EQ(profile.peak_offset_bytes.best, 10);
+  EXPECT_EQ(profile.peak_offset_bytes.high, 30);
+  const Result<Profile> read = ParseProfile(ProfileToml(profile), "p.toml");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->device, profile.device);
+  EXPECT_EQ(read->session_count, 2);
+  EXPECT_EQ(read->peak_offset_bytes.best, 10);
+  EXPECT_DOUBLE_EQ(read->reserved_per_allocated->best, 200.0 / 130);
+  for (const char* text : {"", "schema = 1", "schema = \"memstrata.plan_profile/1\"\nengine = \"torch\"\nsessions = 1"})
+    EXPECT_FALSE(ParseProfile(text, "")) << text;
+}
+
+TEST(Profile, APlanIsNeverMadeSmaller) {
+  PlanRequest request = Request("gpt2", {{"sequence", "64"}});
+  const DevicePlan before = MakePlan(request)->devices[0];
+  request.profile = FitProfile({{"", 2 << 20, 1 << 20, {}}, {"", 2 << 20, 1 << 20, {}}, {"", 2 << 20, 1 << 20, {}}});
+  request.profile->engine = "torch";
+  const DevicePlan after = MakePlan(request)->devices[0];
+  EXPECT_EQ(after.framework_peak_bytes, before.framework_peak_bytes);
+  EXPECT_EQ(after.framework_peak_low_bytes, before.framework_peak_bytes - (1 << 20));
+  EXPECT_EQ(after.total_bytes, before.total_bytes);
+}
+
 struct BadRequest {
   const char* input;
   const char* value;
