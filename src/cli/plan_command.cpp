@@ -13,6 +13,7 @@
 #include "cli/plan_dryrun.h"
 #include "cli/verbs.h"
 #include "plan/plan.h"
+#include "plan/ranking.h"
 #include "plan/report/plan_report.h"
 #include "plan/request_file.h"
 #include "query/plan_residuals.h"
@@ -37,24 +38,6 @@ Result<std::vector<Card>> CardsOf(const plan::RequestTexts& texts, const Argumen
   return cards;
 }
 
-// The ones that fit first, the smallest of them first of all.
-Result<std::vector<Plan>> PlanOnCards(PlanRequest request, const std::vector<Card>& cards) {
-  std::vector<Plan> plans;
-  request.searches_largest = cards.size() == 1;
-  for (const Card& card : cards) {
-    request.card = card;
-    MEMSTRATA_ASSIGN_OR_RETURN(Plan plan, plan::MakePlan(request));
-    plans.push_back(std::move(plan));
-  }
-  std::stable_sort(plans.begin(), plans.end(), [](const Plan& a, const Plan& b) {
-    const bool a_fits = a.fits.value_or(false);
-    const bool b_fits = b.fits.value_or(false);
-    if (a_fits != b_fits) return a_fits;
-    return a.target->usable_bytes < b.target->usable_bytes;
-  });
-  return plans;
-}
-
 // The limits of an acceptance: the high figures of the worst device. The sizes of the workload become parameters, and
 // the largest that may be used.
 accept::SpecDraft DraftOf(const Plan& plan) {
@@ -67,9 +50,18 @@ accept::SpecDraft DraftOf(const Plan& plan) {
       {serves ? "concurrency" : "batch", static_cast<double>(serves ? plan.workload.concurrency : plan.workload.batch)},
       {"sequence", static_cast<double>(plan.workload.sequence)}};
   for (const auto& [name, value] : draft.maximum) draft.parameters[name] = fmt::format("{:.0f}", value);
-  draft.device_peak_bytes = worst.high_bytes;
-  draft.framework_peak_bytes = std::max(worst.framework_peak_high_bytes, worst.framework_reserved_bytes);
-  draft.host_peak_bytes = plan.host_total_bytes;
+  uint64_t device_peak_bytes = worst.high_bytes;
+  uint64_t framework_peak_bytes = std::max(worst.framework_peak_high_bytes, worst.framework_reserved_bytes);
+  if (plan.target && TakesShare(plan.workload)) {  // the engine takes its share, whatever the sessions need of it
+    device_peak_bytes = plan.target->usable_bytes;
+    for (const plan::Line& line : worst.lines) device_peak_bytes += line.term == "graphs" ? line.high_bytes : 0;
+    framework_peak_bytes = device_peak_bytes;
+  }
+  uint64_t host_peak_bytes = 0;
+  for (const plan::Line& line : plan.host_lines) host_peak_bytes += line.high_bytes;
+  draft.device_peak_bytes = device_peak_bytes;
+  draft.framework_peak_bytes = framework_peak_bytes;
+  draft.host_peak_bytes = host_peak_bytes;
   if (plan.target) draft.capacity_bytes = plan.target->card.visible_bytes;
   return draft;
 }
@@ -137,7 +129,7 @@ Result<int> PlanAndPrint(const Arguments& arguments, Console& console) {
     MEMSTRATA_ASSIGN_OR_RETURN(Plan plan, plan::MakePlan(request));
     plans.push_back(std::move(plan));
   } else {
-    MEMSTRATA_ASSIGN_OR_RETURN(plans, PlanOnCards(request, cards));
+    MEMSTRATA_ASSIGN_OR_RETURN(plans, plan::RankCards(request, cards));
   }
   if (const std::optional<std::string> path = arguments.Get("--acceptance")) {
     MEMSTRATA_TRY(WriteWhole(*path, accept::SpecToml(DraftOf(plans.front()))));
