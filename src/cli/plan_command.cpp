@@ -8,9 +8,12 @@
 #include "accept/spec_writer.h"
 #include "base/json_writer.h"
 #include "cli/common_flags.h"
+#include "cli/output_file.h"
+#include "cli/plan_calibrate.h"
 #include "cli/plan_dryrun.h"
 #include "cli/verbs.h"
 #include "plan/plan.h"
+#include "plan/ranking.h"
 #include "plan/report/plan_report.h"
 #include "plan/request_file.h"
 #include "query/plan_residuals.h"
@@ -24,24 +27,6 @@ using plan::Card;
 using plan::Plan;
 using plan::PlanRequest;
 
-// The request file, and the flags that win over it.
-Result<plan::RequestTexts> TextsOf(const Arguments& arguments) {
-  plan::RequestTexts texts;
-  if (!arguments.positionals.empty()) {
-    MEMSTRATA_ASSIGN_OR_RETURN(texts, plan::ReadRequestFile(arguments.positionals.front()));
-  }
-  for (const plan::InputHelp& input : plan::kWorkloadInputs) {
-    for (const std::string& value : arguments.All(input.flag)) {
-      texts.inputs.emplace_back(input.flag.substr(2), value);
-    }
-  }
-  texts.model = arguments.Get("--model").value_or(texts.model);
-  texts.parameters = arguments.Get("--parameters").value_or(texts.parameters);
-  texts.draft = arguments.Get("--draft").value_or(texts.draft);
-  if (arguments.Has("--card")) texts.cards = arguments.All("--card");
-  return texts;
-}
-
 Result<std::vector<Card>> CardsOf(const plan::RequestTexts& texts, const Arguments& arguments) {
   std::vector<Card> cards;
   for (const std::string& name : texts.cards) {
@@ -51,31 +36,6 @@ Result<std::vector<Card>> CardsOf(const plan::RequestTexts& texts, const Argumen
   }
   if (cards.empty() && arguments.Has("--sheet")) return plan::BuiltInCards();
   return cards;
-}
-
-// The ones that fit first, the smallest of them first of all.
-Result<std::vector<Plan>> PlanOnCards(PlanRequest request, const std::vector<Card>& cards) {
-  std::vector<Plan> plans;
-  request.searches_largest = cards.size() == 1;
-  for (const Card& card : cards) {
-    request.card = card;
-    MEMSTRATA_ASSIGN_OR_RETURN(Plan plan, plan::MakePlan(request));
-    plans.push_back(std::move(plan));
-  }
-  std::stable_sort(plans.begin(), plans.end(), [](const Plan& a, const Plan& b) {
-    const bool a_fits = a.fits.value_or(false);
-    const bool b_fits = b.fits.value_or(false);
-    if (a_fits != b_fits) return a_fits;
-    return a.target->usable_bytes < b.target->usable_bytes;
-  });
-  return plans;
-}
-
-Status WriteTextFile(const std::string& path, const std::string& text) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wb"), &std::fclose);
-  if (file == nullptr) return Fail(ErrorCode::kIo, fmt::format("{} cannot be written.", path));
-  FileSink sink(file.get());
-  return sink.Write(text);
 }
 
 // The limits of an acceptance: the high figures of the worst device. The sizes of the workload become parameters, and
@@ -90,9 +50,18 @@ accept::SpecDraft DraftOf(const Plan& plan) {
       {serves ? "concurrency" : "batch", static_cast<double>(serves ? plan.workload.concurrency : plan.workload.batch)},
       {"sequence", static_cast<double>(plan.workload.sequence)}};
   for (const auto& [name, value] : draft.maximum) draft.parameters[name] = fmt::format("{:.0f}", value);
-  draft.device_peak_bytes = worst.high_bytes;
-  draft.framework_peak_bytes = std::max(worst.framework_peak_high_bytes, worst.framework_reserved_bytes);
-  draft.host_peak_bytes = plan.host_total_bytes;
+  uint64_t device_peak_bytes = worst.high_bytes;
+  uint64_t framework_peak_bytes = std::max(worst.framework_peak_high_bytes, worst.framework_reserved_bytes);
+  if (plan.target && TakesShare(plan.workload)) {  // the engine takes its share, whatever the sessions need of it
+    device_peak_bytes = plan.target->usable_bytes;
+    for (const plan::Line& line : worst.lines) device_peak_bytes += line.term == "graphs" ? line.high_bytes : 0;
+    framework_peak_bytes = device_peak_bytes;
+  }
+  uint64_t host_peak_bytes = 0;
+  for (const plan::Line& line : plan.host_lines) host_peak_bytes += line.high_bytes;
+  draft.device_peak_bytes = device_peak_bytes;
+  draft.framework_peak_bytes = framework_peak_bytes;
+  draft.host_peak_bytes = host_peak_bytes;
   if (plan.target) draft.capacity_bytes = plan.target->card.visible_bytes;
   return draft;
 }
@@ -144,8 +113,13 @@ Result<std::string> Render(const Arguments& arguments, const PlanRequest& reques
 }
 
 Result<int> PlanAndPrint(const Arguments& arguments, Console& console) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const plan::RequestTexts texts, TextsOf(arguments));
-  MEMSTRATA_ASSIGN_OR_RETURN(const PlanRequest request, plan::MakeRequest(texts, plan::FileUse::kRead));
+  if (!arguments.positionals.empty() && arguments.positionals.front() == "calibrate")
+    return CalibratePlan(arguments, console);
+  if (arguments.positionals.size() > 1) return Fail(ErrorCode::kInvalidArgument, "Give one request file.");
+  const std::string file = arguments.positionals.empty() ? "" : arguments.positionals.front();
+  MEMSTRATA_ASSIGN_OR_RETURN(const plan::RequestTexts texts, PlanTextsOf(arguments, file));
+  MEMSTRATA_ASSIGN_OR_RETURN(PlanRequest request, plan::MakeRequest(texts, plan::FileUse::kRead));
+  MEMSTRATA_ASSIGN_OR_RETURN(request.profile, PlanProfileOf(arguments));
   MEMSTRATA_ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(texts, arguments));
   if (const std::optional<std::string> path = arguments.Get("--from"))
     return PlanFrom(request, cards, *path, arguments, console);
@@ -155,16 +129,16 @@ Result<int> PlanAndPrint(const Arguments& arguments, Console& console) {
     MEMSTRATA_ASSIGN_OR_RETURN(Plan plan, plan::MakePlan(request));
     plans.push_back(std::move(plan));
   } else {
-    MEMSTRATA_ASSIGN_OR_RETURN(plans, PlanOnCards(request, cards));
+    MEMSTRATA_ASSIGN_OR_RETURN(plans, plan::RankCards(request, cards));
   }
   if (const std::optional<std::string> path = arguments.Get("--acceptance")) {
-    MEMSTRATA_TRY(WriteTextFile(*path, accept::SpecToml(DraftOf(plans.front()))));
+    MEMSTRATA_TRY(WriteWhole(*path, accept::SpecToml(DraftOf(plans.front()))));
   }
   if (const std::optional<std::string> path = arguments.Get("--output")) {
     PlanRequest shown = request;
     if (plans.front().target) shown.card = plans.front().target->card;
     MEMSTRATA_ASSIGN_OR_RETURN(const plan::PlanGrid grid, plan::MakeGrid(shown));
-    MEMSTRATA_TRY(WriteTextFile(*path, plan::PlanHtml(grid)));
+    MEMSTRATA_TRY(WriteWhole(*path, plan::PlanHtml(grid)));
   }
   MEMSTRATA_ASSIGN_OR_RETURN(const std::string text, Render(arguments, request, plans));
   MEMSTRATA_TRY(console.out().Write(text));
@@ -183,8 +157,12 @@ constexpr FlagSpec kOwnFlags[] = {
     {"--card", "", "CARD", "A card by name, a capacity as 80GiB, or all; may be repeated", {}, true},
     {"--sweep", "", "NAME=VALUES", "The plan over values of one input, as batch=1..64 or precision=fp32,bf16"},
     {"--from", "", "FILE", "Take what a recording tells of the workload, and print each term beside what was measured"},
+    {"--profile", "", "FILE", "Correct the plan by a profile that `plan calibrate` wrote"},
+    {"--engine-version", "", "TEXT", "With calibrate: the version of the engine that ran"},
     {"--sheet", "", "", "Print the purchase sheet"},
-    {"--output", "-o", "FILE", "Also write a page to FILE (HTML) with sliders and a stacked bar for each device"},
+    {"--output", "-o", "FILE",
+     "Also write a page to FILE (HTML) with sliders and a stacked bar for each device; with calibrate: the profile "
+     "(TOML)"},
     {"--acceptance", "", "FILE", "Also write the limits of an acceptance run to FILE (TOML)"},
     {"--dryrun", "", "", "Run the same model with real PyTorch on a simulated card, and compare term by term"},
     {"--python", "", "PATH", "With --dryrun: the interpreter that has PyTorch and transformers (default python3)"},
@@ -208,6 +186,7 @@ constexpr std::string_view kExamples[] = {
     "memstrata plan --model llama-3.1-8b --engine megatron --parallel tp=4,dp=2,zero=1 --card all",
     "memstrata plan --model gpt2 --precision bf16_autocast --sweep batch=1..64 --card rtx4090",
     "memstrata plan --parameters 7e9 --precision bf16",
+    "memstrata plan calibrate step.pickle --model config.json --batch 4 --card h100-80g -o profile.toml",
     "memstrata plan --model gpt2 --batch 8 --sequence 1024 --dryrun --python dry/bin/python",
 };
 
@@ -222,7 +201,10 @@ const Subcommand kPlan = {
         "the largest batch and sequence that do, and what to change first. No device is needed.\n"
         "Exit status 3: it does not fit.",
     .positional = {"REQUEST",
-                   "A TOML or YAML file with `model`, `draft`, `card` and the inputs below; flags win over it", 0, 1},
+                   "A TOML or YAML file with `model`, `draft`, `card` and the inputs below; flags win over it. Or "
+                   "`calibrate` and "
+                   "SESSION…: recordings, or request files with `recording`",
+                   0, kUnlimited},
     .flags = kFlags,
     .examples = kExamples,
     .run = RunPlan,

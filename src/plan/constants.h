@@ -20,6 +20,14 @@ struct Constant {
 const Constant& GetConstant(std::string_view name);
 /// The names that the program uses.
 inline constexpr std::string_view kConstantNames[] = {"simulated_peak",
+                                                      "dense_activations",
+                                                      "other_activations",
+                                                      "expert_activations",
+                                                      "logits_line",
+                                                      "unpacked_line",
+                                                      "load_copy_line",
+                                                      "gathered_layers",
+                                                      "inference_activations",
                                                       "workload_context_bytes",
                                                       "communicator_bytes",
                                                       "serving_activation_bytes",

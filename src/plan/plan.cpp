@@ -77,6 +77,9 @@ Status CheckUses(const PlanRequest& request) {
       ParametersOfRank(request.model, w, w.parallel.pipeline - 1).adapters == 0)
     return fail(fmt::format("No linear layer of the model is called {}; names are as q_proj, v_proj, up_proj.",
                             fmt::join(w.lora_targets, " or ")));
+  if (request.profile && request.profile->engine != Name(w.engine))
+    return fail(fmt::format("The profile {} is of {}; the plan is for {}.", request.profile->name,
+                            request.profile->engine, Name(w.engine)));
   if (w.adapter == Adapter::kPrompt && request.model.decoder() == nullptr)
     return fail("Prompt adapters need a decoder; this model is none.");
   if (w.offload == Offload::kOptimizerAndWeights && w.parallel.sharding != Sharding::kZero3)
@@ -174,7 +177,10 @@ std::vector<DevicePlan> MakeDevices(const PlanRequest& request) {
           {"asset", asset.bytes, asset.bytes, asset.bytes, Basis::kAssumed, asset.name, "given", true, "asset"});
     }
   }
-  for (DevicePlan& device : devices) Sum(device);
+  for (DevicePlan& device : devices) {
+    if (request.profile) ApplyProfile(*request.profile, device);
+    Sum(device);
+  }
   return devices;
 }
 
@@ -247,6 +253,15 @@ void Explain(const PlanRequest& request, Plan& plan) {
     plan.diagnostics.push_back(
         {"info", "closed_form",
          "This case is planned by closed forms, not by a simulated step; its bounds are wider."});
+  }
+  if (request.profile) {
+    const Profile& profile = *request.profile;
+    const bool is_other = request.card && !profile.device.empty() && profile.device != request.card->id;
+    plan.diagnostics.push_back(
+        {is_other ? "warning" : "info", is_other ? "profile_of_other_device" : "profile",
+         fmt::format("Corrected by {}: {} sessions with {} {} on {}.", profile.name, profile.session_count,
+                     profile.engine, profile.engine_version.empty() ? "of unknown version" : profile.engine_version,
+                     profile.device)});
   }
   plan.left_out = {"memory of other processes on the device"};
   if (request.workload.task == Task::kTrain) plan.left_out.push_back("evaluation and checkpointing in between steps");

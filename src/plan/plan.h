@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "plan/cards.h"
 #include "plan/model/model_description.h"
+#include "plan/profile.h"
 #include "plan/workload.h"
 
 namespace memstrata::plan {
@@ -117,6 +118,7 @@ struct PlanRequest {
   std::optional<ModelDescription> draft;  // speculative decoding: the model that proposes tokens
   Workload workload;
   std::optional<Card> card;
+  std::optional<Profile> profile;  // what real runs corrected
   bool searches_largest = true;
   bool suggests_changes = true;
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/constants.h"
+#include "plan/ranking.h"
 #include "plan/report/plan_report.h"
 #include "plan/request_file.h"
 #include "plan/sharded_states.h"
@@ -307,6 +308,34 @@ TEST(Plan, TheLargestBatchFitsAndTheNextDoesNot) {
   EXPECT_EQ(MakePlan(request)->fits, false);
 }
 
+TEST(Profile, IsReadAsItWasWritten) {
+  Profile profile = FitProfile({{"a", 100, 130, 200}, {"b", 100, 90, std::nullopt}});
+  profile.engine = "torch";
+  profile.device = "a \"card\"";
+  EXPECT_EQ(profile.peak_offset_bytes.low, -10);
+  EXPECT_EQ(profile.peak_offset_bytes.best, 10);
+  EXPECT_EQ(profile.peak_offset_bytes.high, 30);
+  const Result<Profile> read = ParseProfile(ProfileToml(profile), "p.toml");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->device, profile.device);
+  EXPECT_EQ(read->session_count, 2);
+  EXPECT_EQ(read->peak_offset_bytes.best, 10);
+  EXPECT_DOUBLE_EQ(read->reserved_per_allocated->best, 200.0 / 130);
+  for (const char* text : {"", "schema = 1", "schema = \"memstrata.plan_profile/1\"\nengine = \"torch\"\nsessions = 1"})
+    EXPECT_FALSE(ParseProfile(text, "")) << text;
+}
+
+TEST(Profile, APlanIsNeverMadeSmaller) {
+  PlanRequest request = Request("gpt2", {{"sequence", "64"}});
+  const DevicePlan before = MakePlan(request)->devices[0];
+  request.profile = FitProfile({{"", 2 << 20, 1 << 20, {}}, {"", 2 << 20, 1 << 20, {}}, {"", 2 << 20, 1 << 20, {}}});
+  request.profile->engine = "torch";
+  const DevicePlan after = MakePlan(request)->devices[0];
+  EXPECT_EQ(after.framework_peak_bytes, before.framework_peak_bytes);
+  EXPECT_EQ(after.framework_peak_low_bytes, before.framework_peak_bytes - (1 << 20));
+  EXPECT_EQ(after.total_bytes, before.total_bytes);
+}
+
 struct BadRequest {
   const char* input;
   const char* value;
@@ -350,11 +379,29 @@ TEST(Sweep, FindsWhereItBreaks) {
   const Result<Sweep> sweep =
       RunSweep(Request("gpt2", {{"precision", "bf16_autocast"}, {"sequence", "1024"}}, "rtx4090"), "batch=1..64");
   ASSERT_TRUE(sweep);
-  EXPECT_EQ(sweep->points.size(), 7u);
   ASSERT_TRUE(sweep->break_point);
-  EXPECT_EQ(sweep->points[*sweep->break_point].fits, false);
+  const SweepPoint& first_failing = sweep->points[*sweep->break_point];
+  const SweepPoint& last_fitting = sweep->points[*sweep->break_point - 1];
+  EXPECT_EQ(first_failing.fits, false);
+  EXPECT_EQ(last_fitting.fits, true);
+  EXPECT_EQ(std::stoll(first_failing.value), std::stoll(last_fitting.value) + 1);
   EXPECT_FALSE(RunSweep(Request("gpt2", {}), "batch"));
   EXPECT_FALSE(RunSweep(Request("gpt2", {}), "batch=9..1"));
+}
+
+TEST(Ranking, TheFewestDevicesComeFirst) {
+  const PlanRequest request = Request("llama-3.1-70b", {{"task", "serve"}, {"engine", "vllm"}});
+  const std::vector<Card> cards = {*FindCard("l4"), *FindCard("h100-80g"), *FindCard("b200"), *FindCard("tpu-v5e")};
+  const std::vector<Plan> plans = *RankCards(request, cards);
+  EXPECT_EQ(plans[0].target->card.id, "b200");
+  EXPECT_EQ(plans[0].workload.parallel.DeviceCount(), 1);
+  int64_t devices = 1;
+  for (const Plan& plan : plans) {
+    ASSERT_EQ(plan.fits, true);
+    EXPECT_GE(plan.workload.parallel.DeviceCount(), devices);
+    devices = plan.workload.parallel.DeviceCount();
+    if (plan.target->card.id == "h100-80g") EXPECT_EQ(devices, 2);  // 131 GiB of weights
+  }
 }
 
 TEST(Grid, HoldsTheGivenPlanAmongItsNeighbours) {

@@ -89,6 +89,8 @@ Result<RequestTexts> ParseRequest(const TomlTable& table) {
       file.model = value;
     } else if (name == "parameters") {
       file.parameters = value;
+    } else if (name == "recording") {
+      file.recording = value;
     } else if (name == "draft") {
       file.draft = value;
     } else if (name == "card") {

@@ -17,6 +17,7 @@ struct RequestTexts {
   std::string model;
   std::string parameters;  // a count alone, in place of a model
   std::string draft;
+  std::string recording;  // calibration: the recording of this very request
   std::vector<std::string> cards;
   std::vector<std::pair<std::string, std::string>> inputs;
 };

@@ -7,6 +7,8 @@
 #include "plan/constants.h"
 #include "plan/engine_profile.h"
 #include "plan/kv_cache.h"
+#include "plan/layer_activations.h"
+#include "plan/optimizer_peak.h"
 #include "plan/outside.h"
 #include "plan/sharded_states.h"
 
@@ -15,12 +17,6 @@ namespace {
 
 constexpr const char* kKorthikanti =
     "Korthikanti et al., arXiv 2205.05198, generalised to gated MLPs and grouped heads";
-constexpr double kDenseSpread = 0.09;   // of activations: decoders without experts
-constexpr double kOtherSpread = 0.15;   // encoder-decoder and unknown layers
-constexpr double kExpertSpread = 0.30;  // experts: how tokens are routed is not known
-constexpr double kLogitSpread = 0.1;
-constexpr double kUnpackedSpread = 0.5;
-constexpr double kLoadSpread = 0.6;
 
 Line Computed(std::string term, double bytes, std::string how, std::string source, bool is_persistent,
               std::string changed_by) {
@@ -29,9 +25,11 @@ Line Computed(std::string term, double bytes, std::string how, std::string sourc
           std::move(changed_by)};
 }
 
-Line Spread(Line line, double share) {
-  line.low_bytes = static_cast<uint64_t>(static_cast<double>(line.bytes) * (1 - share));
-  line.high_bytes = static_cast<uint64_t>(static_cast<double>(line.bytes) * (1 + share));
+// Bounds of the line alone, from the file of constants.
+Line Spread(Line line, std::string_view constant) {
+  const Constant& spread = GetConstant(constant);
+  line.low_bytes = static_cast<uint64_t>(static_cast<double>(line.bytes) * spread.low);
+  line.high_bytes = static_cast<uint64_t>(static_cast<double>(line.bytes) * spread.high);
   return line;
 }
 
@@ -79,7 +77,7 @@ void AddStates(const PlanRequest& request, int64_t stage, DevicePlan& device) {
                         fmt::format("a layer of {} parameters and the next one gathered, and one whole gradient",
                                     rank.largest_layer),
                         "FSDP's prefetch of one layer", false, "parallel"),
-               0.5));
+               "gathered_layers"));
   }
   device.host_bytes = sizes.host_bytes;
   device.states.gradients = sizes.gradient_bytes;
@@ -97,12 +95,6 @@ int64_t TokensOnRank(const Workload& w) { return w.batch * (w.sequence / std::ma
 
 bool KeepsGatheredInputs(const Workload& w) {
   return w.parallel.tensor > 1 && w.parallel.sequence_parallel && ProfileOf(w).keeps_gathered_inputs;
-}
-
-// Width of the MLP that one token goes through: of all its experts together.
-int64_t InnerWidth(const DecoderSpec& spec, int64_t layer) {
-  if (!spec.experts.IsSparse(layer)) return spec.intermediate;
-  return spec.experts.per_token * spec.experts.intermediate + spec.experts.shared_intermediate;
 }
 
 bool RecomputesAll(const Workload& w) {
@@ -137,7 +129,7 @@ void AddLogits(const PlanRequest& request, double bytes, DevicePlan& device) {
                       fmt::format("{} B x {} tokens x {} words / {}", LogitBytesEach(request, w.parallel.pipeline - 1),
                                   TargetTokens(request), request.model.vocabulary, w.parallel.tensor),
                       "bytes for each score, docs/explanation/planning.md", false, "batch, sequence, parallel"),
-             kLogitSpread));
+             "logits_line"));
 }
 
 // With sequence parallelism the head's input is whole on each rank for its backward, and so is the gradient of it.
@@ -177,10 +169,10 @@ void AddDeferredHead(const PlanRequest& request, int64_t stage, DevicePlan& devi
       "inputs of a product's weight gradient", false, "deferred-head-gradients, batch, sequence, parallel"));
 }
 
-double ActivationSpread(const ModelDescription& model) {
-  if (model.decoder() == nullptr) return kOtherSpread;
+std::string_view ActivationSpread(const ModelDescription& model) {
+  if (model.decoder() == nullptr) return "other_activations";
   const bool is_compared = model.decoder()->experts.count == 0 && model.decoder()->mixers.empty();
-  return is_compared ? kDenseSpread : kExpertSpread;
+  return is_compared ? "dense_activations" : "expert_activations";
 }
 
 // Packed weights are unpacked one layer at a time, and the head's 16-bit form is there twice while it is loaded.
@@ -201,7 +193,7 @@ void AddUnpacked(const PlanRequest& request, DevicePlan& device) {
                       fmt::format("{} B x ({} of the largest layer + {} of the head)", width, largest, head),
                       "Lightning-AI/litgpt resource tables: packed against 16-bit inference of eight models", false,
                       "weights"),
-             kUnpackedSpread));
+             "unpacked_line"));
 }
 
 // Denoisers work on samples of the configured size.
@@ -216,7 +208,7 @@ void AddDiffusion(const PlanRequest& request, DevicePlan& device) {
       Computed("activations", static_cast<double>(w.batch) * static_cast<double>(each * width),
                fmt::format("{} samples x {} elements of {} blocks x {} B", w.batch, each, spec.block_count, width),
                "docs/explanation/planning.md", false, "batch, recompute"),
-      kExpertSpread));
+      "expert_activations"));
   device.states.activations_end_of_forward = device.lines.back().bytes;
 }
 
@@ -236,7 +228,7 @@ void AddVision(const PlanRequest& request, int64_t stage, DevicePlan& device) {
                       fmt::format("{} images x {} tokens x {} B over {} layers", w.batch * w.images, each_image, each,
                                   tower.layer_count),
                       "docs/explanation/planning.md", false, "batch, images, image-tokens, recompute"),
-             kExpertSpread));
+             "expert_activations"));
 }
 
 // Each rank reads the whole checkpoint before its shard is made.
@@ -248,7 +240,7 @@ void AddLoadCopy(const PlanRequest& request, DevicePlan& device) {
       Computed("load_copy", bytes,
                fmt::format("the whole checkpoint and its shard of 1 / {} at once while loading", w.parallel.data),
                "Lightning-AI/litgpt resource tables, LoRA with FSDP", false, "parallel"),
-      kLoadSpread));
+      "load_copy_line"));
 }
 
 void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& device) {
@@ -296,51 +288,6 @@ void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& devic
   }
 }
 
-// PyTorch's data parallelism copies gradients into buckets, which stay.
-void AddBuckets(const PlanRequest& request, DevicePlan& device) {
-  const Workload& w = request.workload;
-  const bool has_buckets = w.engine == Engine::kTorch && w.parallel.data > 1 && w.parallel.sharding == Sharding::kNone;
-  if (!has_buckets) return;
-  device.lines.push_back(Computed("communication", static_cast<double>(device.states.gradients),
-                                  "a copy of all gradients in the buckets of DistributedDataParallel",
-                                  "PyTorch's DistributedDataParallel with gradient_as_bucket_view=False", true,
-                                  "parallel"));
-}
-
-// Temporaries of the optimizer's step for each byte of trained weights, docs/explanation/planning.md.
-double OptimizerTemporaries(const Workload& w) {
-  if (w.engine != Engine::kTorch || w.offload != Offload::kNone) return 0;  // the others' optimizers are fused
-  switch (w.optimizer) {
-    case OptimizerName::kAdamW:
-      return GetConstant("foreach_optimizer_temporaries").best;
-    case OptimizerName::kAdamWForLoop:
-    case OptimizerName::kAdafactorTransformers:
-      return GetConstant("for_loop_optimizer_temporaries").best;
-    case OptimizerName::kAdafactorTorch:
-      return GetConstant("adafactor_temporaries").best;
-    default:
-      return 0;
-  }
-}
-
-// The step of the optimizer, where it needs more than the backward: what works in the backward is gone by then.
-void UseOptimizerPeak(const PlanRequest& request, DevicePlan& device) {
-  device.peak_phase = "backward";
-  const double trained =
-      static_cast<double>(request.workload.TrainsAdapters() ? device.states.gradients : device.states.parameters);
-  const auto temporaries = static_cast<uint64_t>(OptimizerTemporaries(request.workload) * trained);
-  uint64_t working = 0;
-  for (const Line& line : device.lines) working += line.is_persistent ? 0 : line.bytes;
-  if (temporaries <= working) return;
-  device.peak_phase = "optimizer";
-  std::erase_if(device.lines, [](const Line& line) { return !line.is_persistent; });
-  device.lines.push_back(
-      Spread(Computed("optimizer_transient", static_cast<double>(temporaries),
-                      fmt::format("{:.2f} B for each byte of trained weights", OptimizerTemporaries(request.workload)),
-                      "dry runs of PyTorch's optimizers", false, "optimizer"),
-             0.03));
-}
-
 // Errors of the terms are not independent of each other, so the peak's bounds are those of whole predictions.
 std::string_view SpreadOf(const PlanRequest& request) {
   if (request.workload.task != Task::kTrain) return "inference_peak";
@@ -367,86 +314,6 @@ void Sum(const PlanRequest& request, DevicePlan& device) {
 }
 
 }  // namespace
-
-namespace {
-
-// 34 bytes a hidden element for a plain layer; a decoder behind an encoder has one more attention.
-LayerActivations SavedByPlainLayer(const ModelDescription& model, const Workload& w, int64_t layer) {
-  LayerActivations saved;
-  const auto hidden = static_cast<double>(model.hidden);
-  const bool has_cross_attention = model.encoder_layers > 0 && layer >= model.encoder_layers;
-  saved.replicated_each = (has_cross_attention ? 15 : 10) * hidden;
-  saved.divided_each = (has_cross_attention ? 32 : 24) * hidden;
-  if (const auto* t5 = std::get_if<T5Spec>(&model.step)) {
-    const double inner = static_cast<double>(t5->heads * t5->head_dim);
-    saved.divided_each = (has_cross_attention ? 16 : 8) * inner + 4 * static_cast<double>(t5->intermediate);
-    if (w.eager_attention) saved.divided_each += 5 * static_cast<double>(t5->heads * w.sequence);
-  }
-  return saved;
-}
-
-// Every other matrix product and the attention's result: query, value, gate, and the last product unless a compiler
-// sees that its value is not needed.
-LayerActivations SavedProducts(const DecoderSpec& spec, const Workload& w, int64_t layer) {
-  const auto hidden = static_cast<double>(spec.hidden);
-  const double query = static_cast<double>(spec.heads * spec.head_dim);
-  const double kv = static_cast<double>(spec.kv_heads * spec.head_dim);
-  LayerActivations saved;
-  saved.replicated_each = (w.is_compiled || !spec.is_gated ? 2 : 4) * hidden;
-  saved.divided_each =
-      2 * (2 * query + kv) + 4 * static_cast<double>(spec.heads) + 2 * static_cast<double>(InnerWidth(spec, layer));
-  return saved;
-}
-
-// A layer whose mixer is a state space or nothing: the norm's input and result of each block, and what the blocks save.
-LayerActivations SavedByStateSpaceLayer(const DecoderSpec& spec, int64_t layer) {
-  const bool has_state = spec.MixerOf(layer) == MixerKind::kStateSpace;
-  const bool has_mlp = spec.HasMlp(layer);
-  LayerActivations saved;
-  saved.replicated_each = 4 * static_cast<double>(spec.hidden) * ((has_state ? 1 : 0) + (has_mlp ? 1 : 0));
-  if (has_state) saved.divided_each = 2 * static_cast<double>(spec.state_space.SavedEach());
-  if (has_mlp) saved.divided_each += 2 * (spec.is_gated ? 3 : 2) * static_cast<double>(InnerWidth(spec, layer));
-  return saved;
-}
-
-LayerActivations SavedByDecoderLayer(const DecoderSpec& spec, const Workload& w, int64_t layer) {
-  const EngineProfile profile = ProfileOf(w);
-  if (spec.MixerOf(layer) != MixerKind::kAttention) return SavedByStateSpaceLayer(spec, layer);
-  if (w.recompute == Recompute::kSelective && profile.keeps_products) return SavedProducts(spec, w, layer);
-  LayerActivations saved;
-  const auto hidden = static_cast<double>(spec.hidden);
-  const double query = static_cast<double>(spec.heads * spec.head_dim);
-  const double kv = static_cast<double>(spec.kv_heads * spec.head_dim);
-  const auto inner = static_cast<double>(InnerWidth(spec, layer));
-  // Inputs of both norms and of both blocks, and the masks of the dropouts behind them.
-  const double dropout_masks = spec.residual_dropout > 0 ? 2 * hidden : 0;
-  const double norm_copies = profile.saves_unfused && spec.norm != NormKind::kLayer ? 8 * hidden : 0;
-  saved.replicated_each = 8 * hidden + dropout_masks + norm_copies;
-  if (spec.experts.IsSparse(layer)) {
-    // Routed tokens are copied for the experts, and their results come back before they are weighed.
-    saved.replicated_each +=
-        GetConstant("routed_token_copies").best * 2 * hidden * static_cast<double>(spec.experts.per_token);
-  }
-  const double first_products = (spec.is_gated ? 2 : 1) + (profile.saves_unfused && spec.is_gated ? 1 : 0);
-  saved.divided_each =
-      2 * (2 * query + 2 * kv) + 4 * static_cast<double>(spec.heads) + 2 * (first_products + 1) * inner;
-  if (w.eager_attention && w.recompute != Recompute::kSelective) {
-    // Scores, their softmax and its dropout for every pair of tokens.
-    const double each = spec.attention_dropout > 0 ? 5 : 2;
-    saved.divided_each += each * static_cast<double>(spec.heads) * static_cast<double>(w.sequence) /
-                          static_cast<double>(w.parallel.context);
-  }
-  return saved;
-}
-
-}  // namespace
-
-LayerActivations SavedByLayer(const ModelDescription& model, const Workload& w, int64_t layer) {
-  const DecoderSpec* spec = model.decoder();
-  LayerActivations saved = spec == nullptr ? SavedByPlainLayer(model, w, layer) : SavedByDecoderLayer(*spec, w, layer);
-  saved.how = fmt::format("{} + {} / {} B", saved.replicated_each, saved.divided_each, w.parallel.tensor);
-  return saved;
-}
 
 DevicePlan ShardedTrainingDevice(const PlanRequest& request, int64_t stage) {
   DevicePlan device;
@@ -495,7 +362,7 @@ DevicePlan InferenceDevice(const PlanRequest& request) {
         Spread(Computed("activations", bytes,
                         fmt::format("{} tokens x 2 B x (4 hidden + 2 x {})", w.batch * w.sequence, inner),
                         "widest point of one layer without gradients", false, "batch, sequence"),
-               0.3));
+               "inference_activations"));
     AddLogits(request, LogitBytes(request, w.parallel.pipeline - 1), device);
     AddVision(request, 0, device);
   }

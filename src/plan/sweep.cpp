@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cstdlib>
 
 namespace memstrata::plan {
 namespace {
@@ -37,6 +39,15 @@ Result<std::vector<std::string>> Values(std::string_view text) {
   return values;
 }
 
+Result<SweepPoint> PlanPoint(const PlanRequest& request, std::string_view input, const std::string& value) {
+  PlanRequest trial = request;
+  trial.searches_largest = trial.suggests_changes = false;
+  MEMSTRATA_TRY(SetInput(trial.workload, input, value));
+  MEMSTRATA_ASSIGN_OR_RETURN(const Plan plan, MakePlan(trial));
+  const DevicePlan& worst = plan.WorstDevice();
+  return SweepPoint{value, worst.total_bytes, worst.framework_peak_bytes, worst.peak_phase, plan.fits};
+}
+
 }  // namespace
 
 Result<Sweep> RunSweep(const PlanRequest& request, std::string_view specification) {
@@ -49,15 +60,22 @@ Result<Sweep> RunSweep(const PlanRequest& request, std::string_view specificatio
   sweep.input = std::string(specification.substr(0, equals));
   MEMSTRATA_ASSIGN_OR_RETURN(const std::vector<std::string> values, Values(specification.substr(equals + 1)));
   for (const std::string& value : values) {
-    PlanRequest trial = request;
-    trial.searches_largest = trial.suggests_changes = false;
-    MEMSTRATA_TRY(SetInput(trial.workload, sweep.input, value));
-    MEMSTRATA_ASSIGN_OR_RETURN(const Plan plan, MakePlan(trial));
-    const DevicePlan& worst = plan.WorstDevice();
-    const bool fitted_before = !sweep.points.empty() && sweep.points.back().fits.value_or(false);
-    if (fitted_before && plan.fits == false && !sweep.break_point) sweep.break_point = sweep.points.size();
-    sweep.points.push_back({value, worst.total_bytes, worst.framework_peak_bytes, worst.peak_phase, plan.fits});
+    MEMSTRATA_ASSIGN_OR_RETURN(SweepPoint point, PlanPoint(request, sweep.input, value));
+    sweep.points.push_back(std::move(point));
   }
+  const auto breaks = [](const SweepPoint& a, const SweepPoint& b) { return a.fits == true && b.fits == false; };
+  auto at = std::adjacent_find(sweep.points.begin(), sweep.points.end(), breaks);
+  const bool is_range = specification.find("..") != std::string_view::npos;
+  while (is_range && at != sweep.points.end()) {  // halve until the two that the answer changes between are neighbours
+    const int64_t low = std::atoll(at->value.c_str());
+    const int64_t high = std::atoll((at + 1)->value.c_str());
+    if (high - low <= 1) break;
+    MEMSTRATA_ASSIGN_OR_RETURN(SweepPoint middle,
+                               PlanPoint(request, sweep.input, std::to_string(low + (high - low) / 2)));
+    at = sweep.points.insert(at + 1, std::move(middle));
+    if (at->fits == false) --at;
+  }
+  if (at != sweep.points.end()) sweep.break_point = static_cast<size_t>(at - sweep.points.begin()) + 1;
   return sweep;
 }
 

@@ -20,7 +20,8 @@ struct Sweep {
   std::optional<size_t> break_point;
 };
 
-/// "batch=1..64" doubles from 1 to 64; "precision=fp32,bf16" takes the values as they are.
+/// "batch=1..64" doubles from 1 to 64, and halves between the two where the answer changes; "precision=fp32,bf16" takes
+/// the values as they are.
 Result<Sweep> RunSweep(const PlanRequest& request, std::string_view specification);
 
 }  // namespace memstrata::plan

@@ -77,6 +77,7 @@ struct Parallel {
   bool sequence_parallel = false;
   Sharding sharding = Sharding::kNone;
 
+  /// Devices of the whole job.
   int64_t DeviceCount() const { return tensor * pipeline * context * data; }
   /// Ranks that share one expert: as given, else as many as share a layer, or one where they do not divide so.
   int64_t ExpertTensor() const {

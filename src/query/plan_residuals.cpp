@@ -78,6 +78,8 @@ Result<MeasuredPeak> MeasurePeak(const Store& store) {
   for (const Holder& holder : highest->holders) peak.bytes_by_category[holder.name] += holder.bytes;
   if (highest->block_peak) peak.allocated_bytes = highest->block_peak->bytes;
   if (highest->reserved_peak) peak.reserved_bytes = highest->reserved_peak->bytes;
+  const LowerBoundReason reason = highest->heap->lower_bound;
+  peak.has_gaps = reason != LowerBoundReason::kExact && reason != LowerBoundReason::kLateStart;
   if (highest->is_lower_bound) peak.lower_bound_reason = highest->lower_bound_reason;
   return peak;
 }
@@ -99,6 +101,14 @@ std::vector<std::pair<std::string, std::string>> FillFromRecording(const Measure
     }
   }
   return filled;
+}
+
+std::vector<std::string> UntoldInputs(const plan::Workload& workload) {
+  std::vector<std::string> untold;
+  for (const char* input : {"batch", "sequence", "recompute"}) {
+    if (!workload.given.contains(input)) untold.emplace_back(input);
+  }
+  return untold;
 }
 
 std::optional<int64_t> PlanResidual::DifferenceBytes() const {

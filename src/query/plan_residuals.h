@@ -22,6 +22,7 @@ struct MeasuredPeak {
   std::optional<uint64_t> allocated_bytes;  // with the allocator's rounding
   std::optional<uint64_t> reserved_bytes;
   std::string lower_bound_reason;  // empty: the peak was recorded whole
+  bool has_gaps = false;           // events are missing; a recording that began late has none
 };
 
 /// error: kNotFound when the recording has no heap. cost: that of Summarize()
@@ -31,6 +32,9 @@ Result<MeasuredPeak> MeasurePeak(const Store& store);
 /// and states leave no doubt, and a card of the recorded capacity. Gives back what was set, as inputs and values.
 std::vector<std::pair<std::string, std::string>> FillFromRecording(const MeasuredPeak& peak,
                                                                    plan::PlanRequest& request);
+
+/// Inputs that decide the activations and that no recording tells, as far as they were not given.
+std::vector<std::string> UntoldInputs(const plan::Workload& workload);
 
 struct PlanResidual {
   std::string term;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 import tomllib
 
+from tests.makers.small_programs import SmallProgram
 from tests.real_data import DATA
 from tests.samples.sample import SAMPLE
 
@@ -137,6 +139,60 @@ def test_a_recording_is_beside_the_plan(program: Program) -> None:
         for term in terms.values()
         if None not in (term["planned_bytes"], term["measured_bytes"])
     )
+
+
+def recording_of(peak_bytes: int, path: Path) -> str:
+    """A recording whose allocated peak is that many bytes, a multiple of 512, beside a block that goes."""
+    small_program = SmallProgram(capacity_bytes=64 << 30)
+    gone = small_program.alloc(1 << 20, "gone")
+    assert gone is not None
+    small_program.free(gone)
+    small_program.alloc(peak_bytes, "kept")
+    path.write_bytes(small_program.pickle())
+    return str(path)
+
+
+CALIBRATED = ["--model", "gpt2", "--precision", "bf16", "--optimizer", "adamw", "--card", "h100-80g"]
+
+
+def test_calibration_finds_a_known_offset(program: Program, tmp_path: Path) -> None:
+    offsets = {64: 32 << 20, 128: 48 << 20, 256: 40 << 20}
+    requests = []
+    for sequence, offset in offsets.items():
+        planned = plan(program, *CALIBRATED, "--sequence", str(sequence))["devices"][0]["framework_peak_bytes"]
+        recording = recording_of((planned + offset) // 512 * 512, tmp_path / f"{sequence}.pickle")
+        request = tmp_path / f"{sequence}.yaml"
+        request.write_text(f"sequence: {sequence}\nrecording: {recording}\n")
+        requests.append(str(request))
+    profile = tmp_path / "profile.toml"
+    calibrate = ["plan", "calibrate", *requests, *CALIBRATED, "--engine-version", "2.7", "-o", str(profile), "--json"]
+    printed = program.run(*calibrate, timeout_s=60).json()
+    jsonschema.validate(printed, json.loads((SCHEMAS / "plan_calibrate.schema.json").read_text()))
+    found = printed["constants"]["peak_offset_bytes"]
+    for name, offset in (("low", 32 << 20), ("best", 40 << 20), ("high", 48 << 20)):
+        assert abs(found[name] - offset) < 512
+    assert stat.S_IMODE(profile.stat().st_mode) == 0o600
+    written = tomllib.loads(profile.read_text())
+    assert (written["engine"], written["engine_version"], written["device"]) == ("torch", "2.7", "h100-80g")
+
+    plain = plan(program, *CALIBRATED, "--sequence", "512")
+    corrected = plan(program, *CALIBRATED, "--sequence", "512", "--profile", str(profile))
+    before, after = plain["devices"][0], corrected["devices"][0]
+    assert abs(after["framework_peak_bytes"] - before["framework_peak_bytes"] - (40 << 20)) < 512
+    line = next(line for line in after["lines"] if line["term"] == "calibration")
+    assert line["source"] == str(profile) and line["basis"] == "measured"
+    assert sum(line["bytes"] for line in after["lines"]) == after["total_bytes"]
+
+
+def test_a_profile_is_checked(program: Program, tmp_path: Path) -> None:
+    profile = tmp_path / "profile.toml"
+    recording = recording_of(1 << 30, tmp_path / "run.pickle")
+    assert program.run("plan", "calibrate", recording, *CALIBRATED, "-o", str(profile), timeout_s=30).status == FITS
+    other = program.run("plan", "--model", "gpt2", "--engine", "jax", "--profile", str(profile), timeout_s=30)
+    assert other.status == USAGE and "torch" in other.stderr
+    assert program.run("plan", "calibrate", timeout_s=30).status == USAGE
+    profile.write_text(profile.read_text().replace("best = ", "best = 1e99 #"))
+    assert program.run("plan", "--model", "gpt2", "--profile", str(profile), timeout_s=30).status == 1
 
 
 def truth_rows() -> list[dict[str, str]]:

@@ -106,12 +106,14 @@ std::string PlanText(const Plan& plan) {
 }
 
 std::string RankingText(const std::vector<Plan>& plans) {
-  std::string text = fmt::format("{:<14} {:>10} {:>10} {:>11}  {}\n", "card", "sees", "needs", "margin", "answer");
+  std::string text =
+      fmt::format("{:<14} {:>7} {:>10} {:>10} {:>11}  {}\n", "card", "devices", "sees", "needs", "margin", "answer");
   for (const Plan& plan : plans) {
     if (!plan.target) continue;
-    text +=
-        fmt::format("{:<14} {:>10} {:>10} {:>11}  {}\n", plan.target->card.id, FormatBytes(plan.target->usable_bytes),
-                    FormatBytes(plan.WorstDevice().total_bytes), FormatBytes(plan.target->margin_bytes), plan.verdict);
+    const Parallel& parallel = plan.workload.parallel;
+    text += fmt::format("{:<14} {:>7} {:>10} {:>10} {:>11}  {}\n", plan.target->card.id, parallel.DeviceCount(),
+                        FormatBytes(plan.target->card.visible_bytes), FormatBytes(plan.WorstDevice().total_bytes),
+                        FormatBytes(plan.target->margin_bytes), plan.verdict);
   }
   return text;
 }

@@ -23,6 +23,9 @@ std::string DifferenceText(const PlanResidual& residual) {
 std::string PlanFromRecordingText(const PlanFromRecording& answer) {
   std::string text = fmt::format("\nBeside the recording {}, {} at its peak\n", answer.recording, answer.peak.heap);
   for (const auto& [input, value] : answer.filled) text += fmt::format("  from the recording: {} = {}\n", input, value);
+  for (const std::string& input : UntoldInputs(answer.plan.workload)) {
+    text += fmt::format("  not told by a recording, and not given: {}; give --{} as the run had it\n", input, input);
+  }
   if (!answer.peak.lower_bound_reason.empty())
     text += fmt::format("  measured is at least this: {}\n", answer.peak.lower_bound_reason);
   text += fmt::format("  {:<19} {:>10} {:>10}  {}\n", "term", "planned", "measured", "difference");

@@ -1,0 +1,118 @@
+#include "cli/plan_calibrate.h"
+
+#include <fmt/format.h>
+
+#include "cli/common_flags.h"
+#include "cli/output_file.h"
+#include "query/plan_residuals.h"
+#include "readers/reader.h"
+#include "report/json/plan_calibration_json.h"
+
+namespace memstrata::cli {
+namespace {
+
+constexpr size_t kMostProfileBytes = size_t{1} << 20;
+
+bool IsRequestFile(std::string_view path) {
+  return path.ends_with(".toml") || path.ends_with(".yaml") || path.ends_with(".yml");
+}
+
+Result<MeasuredPeak> Measure(const std::string& recording, Console& console) {
+  OpenOptions options;
+  options.context.limits = DefaultReadLimits();
+  options.context.progress = [&console](const ReadProgress& progress) { console.Progress(ProgressText(progress)); };
+  const Result<Store> store = OpenSession(std::vector<std::string>{recording}, options);
+  console.ClearProgress();
+  if (!store) return tl::unexpected(store.error());
+  return MeasurePeak(*store);
+}
+
+// Adds a session to the samples, or to what was left out.
+Status AddSession(const Arguments& arguments, const std::string& session, Console& console, PlanCalibration& result) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const plan::RequestTexts texts,
+                             PlanTextsOf(arguments, IsRequestFile(session) ? session : ""));
+  const std::string recording = IsRequestFile(session) ? texts.recording : session;
+  if (recording.empty())
+    return Fail(ErrorCode::kInvalidArgument, fmt::format("{} does not name its recording.", session));
+  MEMSTRATA_ASSIGN_OR_RETURN(plan::PlanRequest request, plan::MakeRequest(texts, plan::FileUse::kRead));
+  if (!texts.cards.empty()) {
+    MEMSTRATA_ASSIGN_OR_RETURN(request.card, plan::FindCard(texts.cards.front()));
+  }
+  request.searches_largest = request.suggests_changes = false;
+  MEMSTRATA_ASSIGN_OR_RETURN(const MeasuredPeak peak, Measure(recording, console));
+  FillFromRecording(peak, request);
+  MEMSTRATA_ASSIGN_OR_RETURN(const plan::Plan plan, plan::MakePlan(request));
+  const std::string engine(Name(request.workload.engine));
+  if (!result.profile.engine.empty() && result.profile.engine != engine)
+    return Fail(ErrorCode::kInvalidArgument, "The sessions are of different engines; fit a profile for each.");
+  const std::string device = request.card ? request.card->id : "";
+  if (result.profile.device.empty()) result.profile.device = device;
+  if (result.profile.device != device)
+    return Fail(ErrorCode::kInvalidArgument, "The sessions are of different devices; fit a profile for each.");
+  result.profile.engine = engine;
+  if (!peak.allocated_bytes || peak.has_gaps) {
+    result.skipped.emplace_back(
+        recording, peak.has_gaps ? peak.lower_bound_reason : "The recording does not tell what was allocated.");
+    return {};
+  }
+  result.samples.push_back(
+      {recording, plan.WorstDevice().framework_peak_bytes, *peak.allocated_bytes, peak.reserved_bytes});
+  return {};
+}
+
+}  // namespace
+
+Result<plan::RequestTexts> PlanTextsOf(const Arguments& arguments, const std::string& file) {
+  plan::RequestTexts texts;
+  if (!file.empty()) {
+    MEMSTRATA_ASSIGN_OR_RETURN(texts, plan::ReadRequestFile(file));
+  }
+  for (const plan::InputHelp& input : plan::kWorkloadInputs) {
+    for (const std::string& value : arguments.All(input.flag)) {
+      texts.inputs.emplace_back(input.flag.substr(2), value);
+    }
+  }
+  texts.model = arguments.Get("--model").value_or(texts.model);
+  texts.parameters = arguments.Get("--parameters").value_or(texts.parameters);
+  texts.draft = arguments.Get("--draft").value_or(texts.draft);
+  if (arguments.Has("--card")) texts.cards = arguments.All("--card");
+  return texts;
+}
+
+Result<std::optional<plan::Profile>> PlanProfileOf(const Arguments& arguments) {
+  const std::optional<std::string> path = arguments.Get("--profile");
+  if (!path) return std::nullopt;
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::string text, plan::ReadSmallFile(*path, kMostProfileBytes));
+  Result<plan::Profile> profile = plan::ParseProfile(text, *path);
+  if (profile) return *std::move(profile);
+  Error error = profile.error();
+  error.file = *path;
+  return tl::unexpected(std::move(error));
+}
+
+Result<int> CalibratePlan(const Arguments& arguments, Console& console) {
+  if (arguments.positionals.size() < 2)
+    return Fail(ErrorCode::kInvalidArgument, "Say what to calibrate by: plan calibrate SESSION…");
+  PlanCalibration result;
+  for (size_t i = 1; i < arguments.positionals.size(); ++i)
+    MEMSTRATA_TRY(AddSession(arguments, arguments.positionals[i], console, result));
+  if (result.samples.empty())
+    return Fail(ErrorCode::kNotFound, fmt::format("No session can be used: {}", result.skipped.front().second));
+  const plan::Profile named = std::exchange(result.profile, plan::FitProfile(result.samples));
+  result.profile.engine = named.engine;
+  result.profile.device = named.device;
+  result.profile.engine_version = arguments.Get("--engine-version").value_or("");
+  const std::string toml = plan::ProfileToml(result.profile);
+  const std::optional<std::string> path = arguments.Get("--output");
+  if (path) MEMSTRATA_TRY(WriteWhole(*path, toml));
+  std::string text = toml;
+  if (arguments.Has("--json")) {
+    text = PlanCalibrationJson(result);
+  } else if (path) {
+    text = PlanCalibrationText(result);
+  }
+  MEMSTRATA_TRY(console.out().Write(text));
+  return kExitOk;
+}
+
+}  // namespace memstrata::cli

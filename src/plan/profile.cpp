@@ -1,0 +1,156 @@
+#include "plan/profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "plan/plan.h"
+#include "plan/toml_table.h"
+
+namespace memstrata::plan {
+namespace {
+
+constexpr std::string_view kSchema = "memstrata.plan_profile/1";
+constexpr int64_t kSessionsForBounds = 3;
+constexpr double kLargestOffset = 0x1p50;
+constexpr double kLargestRatio = 16;
+
+Constant SpreadOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  const double median = values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+  return {values.front(), median, values.back(), "", ""};
+}
+
+std::string ConstantToml(std::string_view name, const Constant& constant) {
+  return fmt::format("\n[{}]\nlow = {}\nbest = {}\nhigh = {}\nhow = \"{}\"\n", name, constant.low, constant.best,
+                     constant.high, constant.how);
+}
+
+std::string Quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (static_cast<unsigned char>(c) >= ' ') quoted += c;
+  }
+  return quoted + "\"";
+}
+
+Result<Constant> ReadConstant(const TomlTable& document, const std::string& name, double least, double most) {
+  const auto found = document.tables.find(name);
+  if (found == document.tables.end())
+    return Fail(ErrorCode::kCorruptInput, fmt::format("The profile lacks [{}].", name));
+  const TomlTable& table = found->second;
+  Constant constant{table.Number("low"), table.Number("best"), table.Number("high"), table.Text("how"), ""};
+  const bool is_ordered = constant.low <= constant.best && constant.best <= constant.high;
+  if (!is_ordered || !(constant.low >= least) || !(constant.high <= most)) {
+    return Fail(
+        ErrorCode::kCorruptInput,
+        fmt::format("[{}] of the profile needs low, best and high in this order, from {} to {}.", name, least, most));
+  }
+  return constant;
+}
+
+uint64_t Moved(uint64_t bytes, double by) {
+  return static_cast<uint64_t>(std::max(0.0, static_cast<double>(bytes) + by));
+}
+
+void CorrectReserved(const Profile& profile, DevicePlan& device) {
+  if (!profile.reserved_per_allocated) return;
+  const Constant& ratio = *profile.reserved_per_allocated;
+  const auto beyond = [&](double each) {
+    return static_cast<uint64_t>(static_cast<double>(device.framework_peak_bytes) * std::max(0.0, each - 1));
+  };
+  device.framework_reserved_bytes = device.framework_peak_bytes + beyond(ratio.best);
+  for (Line& line : device.lines) {
+    if (line.term != "fragmentation") continue;
+    line.bytes = beyond(ratio.best);
+    line.low_bytes = beyond(ratio.low);
+    line.high_bytes = beyond(ratio.high);
+    line.basis = Basis::kMeasured;
+    line.how = fmt::format("{:.4f} bytes reserved for each allocated one", ratio.best);
+    line.source = profile.name;
+  }
+}
+
+}  // namespace
+
+Profile FitProfile(const std::vector<CalibrationSample>& samples) {
+  Profile profile;
+  profile.session_count = static_cast<int64_t>(samples.size());
+  std::vector<double> offsets;
+  std::vector<double> ratios;
+  for (const CalibrationSample& sample : samples) {
+    offsets.push_back(static_cast<double>(sample.measured_peak_bytes) - static_cast<double>(sample.planned_peak_bytes));
+    if (sample.reserved_peak_bytes && sample.measured_peak_bytes > 0) {
+      ratios.push_back(static_cast<double>(*sample.reserved_peak_bytes) /
+                       static_cast<double>(sample.measured_peak_bytes));
+    }
+  }
+  profile.peak_offset_bytes = SpreadOf(std::move(offsets));
+  profile.peak_offset_bytes.how = fmt::format(
+      "Measured minus planned peak of the framework: smallest, median and largest of {} sessions.", samples.size());
+  if (ratios.empty()) return profile;
+  profile.reserved_per_allocated = SpreadOf(ratios);
+  profile.reserved_per_allocated->how =
+      fmt::format("Highest reserved for each highest allocated byte: the same of {} sessions.", ratios.size());
+  return profile;
+}
+
+std::string ProfileToml(const Profile& profile) {
+  std::string text = fmt::format(
+      "# Written by `memstrata plan calibrate`; used by `memstrata plan --profile`.\n"
+      "schema = \"{}\"\nengine = {}\nengine_version = {}\ndevice = {}\nsessions = {}\n",
+      kSchema, Quoted(profile.engine), Quoted(profile.engine_version), Quoted(profile.device), profile.session_count);
+  text += ConstantToml("peak_offset_bytes", profile.peak_offset_bytes);
+  if (profile.reserved_per_allocated) text += ConstantToml("reserved_per_allocated", *profile.reserved_per_allocated);
+  return text;
+}
+
+Result<Profile> ParseProfile(std::string_view toml_text, std::string name) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const TomlTable document, ParseToml(toml_text));
+  if (document.Text("schema") != kSchema)
+    return Fail(ErrorCode::kCorruptInput, fmt::format("The file is no profile: its schema is not {}.", kSchema));
+  Profile profile;
+  profile.name = std::move(name);
+  profile.engine = document.Text("engine");
+  profile.engine_version = document.Text("engine_version");
+  profile.device = document.Text("device");
+  profile.session_count = static_cast<int64_t>(std::clamp(document.Number("sessions"), 0.0, 1e6));
+  if (profile.engine.empty() || profile.session_count < 1)
+    return Fail(ErrorCode::kCorruptInput, "The profile does not say its engine or its number of sessions.");
+  MEMSTRATA_ASSIGN_OR_RETURN(profile.peak_offset_bytes,
+                             ReadConstant(document, "peak_offset_bytes", -kLargestOffset, kLargestOffset));
+  if (document.tables.contains("reserved_per_allocated")) {
+    MEMSTRATA_ASSIGN_OR_RETURN(profile.reserved_per_allocated,
+                               ReadConstant(document, "reserved_per_allocated", 1, kLargestRatio));
+  }
+  return profile;
+}
+
+void ApplyProfile(const Profile& profile, DevicePlan& device) {
+  const Constant& offset = profile.peak_offset_bytes;
+  const bool has_bounds = profile.session_count >= kSessionsForBounds;
+  const double best = std::max(0.0, offset.best);
+  if (has_bounds) {
+    device.framework_peak_low_bytes = Moved(device.framework_peak_bytes, std::min(offset.low, best));
+    device.framework_peak_high_bytes = Moved(device.framework_peak_bytes, std::max(offset.high, best));
+  } else {
+    device.framework_peak_low_bytes = Moved(device.framework_peak_low_bytes, std::min(offset.best, best));
+    device.framework_peak_high_bytes = Moved(device.framework_peak_high_bytes, best);
+  }
+  device.framework_peak_bytes = Moved(device.framework_peak_bytes, best);
+  device.framework_reserved_bytes = Moved(device.framework_reserved_bytes, best);
+  device.peak_spread = "profile";
+  device.simulation_fits.reset();  // the simulated allocator did not hold what is corrected here
+  if (best > 0) {
+    const auto bytes = static_cast<uint64_t>(best);
+    device.lines.push_back({"calibration", bytes, has_bounds ? Moved(0, std::min(offset.low, best)) : bytes,
+                            has_bounds ? Moved(0, std::max(offset.high, best)) : bytes, Basis::kMeasured, offset.how,
+                            profile.name, false, "profile"});
+  }
+  CorrectReserved(profile, device);
+}
+
+}  // namespace memstrata::plan

@@ -1,0 +1,47 @@
+#pragma once
+// What recordings of real runs correct in a plan: constants of one engine, version and device, fitted by
+// `memstrata plan calibrate` and named as their source by the plans that use them.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/constants.h"
+
+namespace memstrata::plan {
+
+struct DevicePlan;
+
+struct Profile {
+  std::string engine;
+  std::string engine_version;  // empty: not known
+  std::string device;
+  int64_t session_count = 0;
+  Constant peak_offset_bytes;                      // measured - planned peak of the framework; may be negative
+  std::optional<Constant> reserved_per_allocated;  // nothing when no recording tells what was reserved
+  std::string name;                                // the file that it was read from
+};
+
+/// One recording beside its plan.
+struct CalibrationSample {
+  std::string recording;
+  uint64_t planned_peak_bytes = 0;
+  uint64_t measured_peak_bytes = 0;
+  std::optional<uint64_t> reserved_peak_bytes;
+};
+
+/// Smallest, median and largest of the samples; at least one.
+Profile FitProfile(const std::vector<CalibrationSample>& samples);
+
+/// TOML with the schema memstrata.plan_profile/1.
+std::string ProfileToml(const Profile& profile);
+/// kCorruptInput names what is missing or out of range.
+Result<Profile> ParseProfile(std::string_view toml_text, std::string name);
+
+/// Corrects the framework's peak, its bounds and what it reserves. Bounds of fewer than three sessions are the plan's
+/// own around the corrected figure. A negative correction lowers the low bound only: a plan is never made smaller by
+/// runs that may have needed less than they could.
+void ApplyProfile(const Profile& profile, DevicePlan& device);
+
+}  // namespace memstrata::plan
