@@ -238,7 +238,7 @@ ScoredRow ScoreRow(const CsvRow& row) {
   ScoredRow scored;
   scored.id = "point " + Cell(row, "id");
   scored.family = "points";
-  scored.group = Cell(row, "source");
+  scored.group = Cell(row, "source") + " " + Cell(row, "model");
   scored.out_of_scope = OutOfScope(row);
   if (!scored.out_of_scope.empty()) return scored;
   const PlanRequest request = RequestOf(row);

@@ -22,7 +22,7 @@ constexpr std::string_view kDefaultInterpreter = "python3";
 Result<std::string> ConfigOf(const Arguments& arguments) {
   std::string model = arguments.Get("--model").value_or("");
   if (model.empty() && !arguments.positionals.empty()) {
-    MEMSTRATA_ASSIGN_OR_RETURN(const plan::RequestFile file, plan::ReadRequestFile(arguments.positionals.front()));
+    MEMSTRATA_ASSIGN_OR_RETURN(const plan::RequestTexts file, plan::ReadRequestFile(arguments.positionals.front()));
     model = file.model;
   }
   if (model.ends_with(".json") && !model.ends_with(".index.json")) return std::filesystem::absolute(model).string();

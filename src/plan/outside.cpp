@@ -9,6 +9,8 @@ namespace {
 
 constexpr uint64_t kWorkspaceBytes = 8'519'680;  // :4096:2:16:8
 constexpr uint64_t kHopperWorkspaceBytes = uint64_t{32} << 20;
+constexpr uint64_t kGroupedWorkspaceBytes = uint64_t{4} << 20;  // TransformerEngine's, from Hopper on 32 MiB
+constexpr uint64_t kGroupedStreams = 4;                         // that it runs the products of a group on
 constexpr double kHopper = 9.0;
 
 }  // namespace
@@ -42,6 +44,25 @@ Line WorkspaceLine(const PlanRequest& request) {
           "PyTorch's documentation of CUBLAS_WORKSPACE_CONFIG",
           true,
           ""};
+}
+
+std::optional<Line> GroupedExpertsLine(const PlanRequest& request) {
+  const DecoderSpec* spec = request.model.decoder();
+  const bool has_experts = spec != nullptr && spec->experts.count > 0;
+  if (!has_experts || request.workload.engine != Engine::kMegatron || !request.workload.groups_experts)
+    return std::nullopt;
+  const bool is_hopper = request.card && request.card->compute_capability >= kHopper;
+  const uint64_t bytes = kGroupedStreams * (is_hopper ? kHopperWorkspaceBytes : kGroupedWorkspaceBytes);
+  return Line{"grouped_workspace",
+              bytes,
+              bytes,
+              kGroupedStreams * kHopperWorkspaceBytes,
+              Basis::kComputed,
+              fmt::format("{} workspaces of {} B, one for each stream of a grouped product", kGroupedStreams,
+                          bytes / kGroupedStreams),
+              "TransformerEngine's grouped products; Megatron-LM golden values of tests with and without them",
+              true,
+              "grouped-experts"};
 }
 
 int64_t CommunicatorCount(const Parallel& p) {

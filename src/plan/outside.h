@@ -10,6 +10,8 @@ namespace memstrata::plan {
 Line LineOfConstant(std::string term, const Constant& constant, double count, std::string how);
 /// cuBLAS workspaces, inside the framework's allocator.
 Line WorkspaceLine(const PlanRequest& request);
+/// Workspaces of Megatron's grouped products of experts, inside the allocator too; nothing where there are none.
+std::optional<Line> GroupedExpertsLine(const PlanRequest& request);
 /// Context and communicators, outside it.
 void AddOutsideLines(const PlanRequest& request, DevicePlan& device);
 /// Communicators that a rank of this job makes.

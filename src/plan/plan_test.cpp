@@ -102,6 +102,64 @@ TEST(Plan, UnevenStagesShareTheLayersBetweenThem) {
   EXPECT_EQ(StageLayers(12, 3, parallel), (std::pair<int64_t, int64_t>{11, 12}));
 }
 
+TEST(Plan, ExpertsAreDividedAmongRanksOfTheirOwn) {
+  const ModelDescription model = *DescribePreset("mixtral-8x7b");
+  Workload workload;
+  ASSERT_TRUE(SetInput(workload, "parallel", "tp=2,ep=4,dp=4"));
+  const int64_t divided = ParametersOfRank(model, workload, 0).experts;
+  ASSERT_TRUE(SetInput(workload, "parallel", "etp=1"));
+  EXPECT_EQ(ParametersOfRank(model, workload, 0).experts, 2 * divided);
+  // Four groups of experts do not divide two data-parallel ranks: an expert is whole, unless the request says
+  // otherwise.
+  Workload whole;
+  ASSERT_TRUE(SetInput(whole, "parallel", "tp=2,ep=4,dp=2"));
+  EXPECT_EQ(whole.parallel.ExpertTensor(), 1);
+  PlanRequest request = Request("mixtral-8x7b", {{"parallel", "tp=2,ep=4,etp=2,dp=2"}});
+  const Result<Plan> refused = MakePlan(request);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("groups of experts"), std::string::npos) << refused.error().message;
+}
+
+uint64_t BytesOf(const Plan& plan, std::string_view term) {
+  uint64_t bytes = 0;
+  for (const Line& line : plan.devices.back().lines) bytes += line.term == term ? line.bytes : 0;
+  return bytes;
+}
+
+TEST(Plan, GroupedProductsOfExpertsHaveWorkspacesOnTheirStreams) {
+  const auto workspace = [](const char* model, const char* grouped, const char* card) {
+    return BytesOf(*MakePlan(Request(model, {{"engine", "megatron"}, {"grouped-experts", grouped}}, card)),
+                   "grouped_workspace");
+  };
+  EXPECT_EQ(workspace("mixtral-8x7b", "yes", "h100-80g"), uint64_t{4 * 32} << 20);
+  EXPECT_EQ(workspace("mixtral-8x7b", "yes", "a100-80g"), uint64_t{4 * 4} << 20);
+  EXPECT_EQ(workspace("mixtral-8x7b", "no", "h100-80g"), 0u);
+  EXPECT_EQ(workspace("llama-3.1-8b", "yes", "h100-80g"), 0u);
+}
+
+TEST(Plan, ALayerThatForetellsBringsWeightsAndScoresOnTheLastStage) {
+  PlanRequest request = Request("llama-3.2-1b", {{"engine", "megatron"}, {"parallel", "pp=2"}, {"accumulation", "2"}});
+  const Plan plain = *MakePlan(request);
+  DecoderSpec spec = *request.model.decoder();
+  spec.prediction_layers = 1;
+  request.model = DescribeDecoder(spec, "foretells", "test");
+  const Plan foretells = *MakePlan(request);
+  // Megatron holds 6 bytes of each score; the further pass leaves 4 more.
+  EXPECT_EQ(6 * BytesOf(foretells, "logits"), 10 * BytesOf(plain, "logits"));
+  // One more layer, a product of 2 h x h, and three norms; all in 16 bits.
+  const int64_t layer = ParametersOfRank(DescribeDecoder(spec, "", ""), request.workload, 0).largest_layer;
+  const int64_t added = layer + 2 * spec.hidden * spec.hidden + 3 * spec.hidden;
+  EXPECT_EQ(BytesOf(foretells, "weights") - BytesOf(plain, "weights"), static_cast<uint64_t>(2 * added));
+  EXPECT_EQ(foretells.devices.front().total_bytes, plain.devices.front().total_bytes);
+}
+
+TEST(Plan, DeferredHeadGradientsKeepScoresOfSeveralMicroBatches) {
+  const Plan plan = *MakePlan(
+      Request("llama-3.1-8b",
+              {{"engine", "megatron"}, {"accumulation", "8"}, {"sequence", "1024"}, {"deferred-head-gradients", "2"}}));
+  EXPECT_EQ(BytesOf(plan, "deferred_head"), uint64_t{2 * 1024} * (128256 + 4096) * 2);
+}
+
 TEST(Plan, OffloadedStatesAreOnTheHost) {
   const std::initializer_list<std::pair<const char*, const char*>> kept = {{"engine", "deepspeed"},
                                                                            {"parallel", "dp=4,zero=3"}};

@@ -54,8 +54,9 @@ bool IsOnStage(const ParameterSpec& parameter, const ModelDescription& model, in
   const bool is_last = stage == parallel.pipeline - 1;
   if (parameter.layer < 0) {
     const DecoderSpec* spec = model.decoder();
-    const bool is_tied_table = parameter.role == Role::kEmbedding && spec != nullptr && spec->ties_head;
-    return stage == 0 || (is_last && is_tied_table);
+    const bool is_used_twice =
+        parameter.role == Role::kEmbedding && spec != nullptr && (spec->ties_head || spec->prediction_layers > 0);
+    return stage == 0 || (is_last && is_used_twice);
   }
   return is_last;
 }
@@ -87,7 +88,7 @@ RankParameters ParametersOfRank(const ModelDescription& model, const Workload& w
     if (!IsOnStage(parameter, model, stage, parallel)) continue;
     int64_t count = CountElements(parameter);
     if (parameter.role == Role::kExpert) {
-      count = DivideUp(count, parallel.expert * parallel.tensor);
+      count = DivideUp(count, parallel.expert * parallel.ExpertTensor());
       rank.experts += count;
     } else {
       if (SplitsByTensor(parameter.role)) count = DivideUp(count, parallel.tensor);
@@ -186,7 +187,8 @@ StateSizes SizesOfStates(const ModelDescription& model, const RankParameters& ra
   // Experts are replicated less often than the rest.
   const double dense_shards =
       static_cast<double>(parallel.data * parallel.context) / static_cast<double>(parallel.replicas);
-  const double expert_shards = std::max(1.0, dense_shards / static_cast<double>(parallel.expert));
+  const double expert_shards = std::max(1.0, dense_shards * static_cast<double>(parallel.tensor) /
+                                                 static_cast<double>(parallel.expert * parallel.ExpertTensor()));
   const auto held = [&](double each, bool is_sharded) {
     if (!is_sharded) return static_cast<uint64_t>(each * total);
     return static_cast<uint64_t>(

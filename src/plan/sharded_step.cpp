@@ -89,25 +89,35 @@ bool RecomputesAll(const Workload& w) {
   return w.recompute == Recompute::kFull || w.recompute == Recompute::kFullReentrant;
 }
 
-// Scores, their float32 form, its softmax and the gradient, as far as the engine keeps them at once.
+int64_t PredictionLayers(const PlanRequest& request, int64_t stage) {
+  const DecoderSpec* spec = request.model.decoder();
+  const bool has = spec != nullptr && stage == request.workload.parallel.pipeline - 1;
+  return has && request.workload.task == Task::kTrain ? spec->prediction_layers : 0;
+}
+
+// Scores, their float32 form, its softmax and the gradient, as far as the engine keeps them at once; a further pass of
+// the head leaves the float32 softmax of its scores for the backward.
+double LogitBytesEach(const PlanRequest& request, int64_t stage) {
+  if (request.workload.task != Task::kTrain) return 4;
+  return ProfileOf(request.workload).logit_bytes_each + 4 * static_cast<double>(PredictionLayers(request, stage));
+}
+
 double LogitBytes(const PlanRequest& request, int64_t stage) {
   const Workload& w = request.workload;
   if (stage != w.parallel.pipeline - 1 || request.model.vocabulary == 0) return 0;
-  const double each = w.task == Task::kTrain ? ProfileOf(w).logit_bytes_each : 4;
-  return each * static_cast<double>(TargetTokens(request)) * static_cast<double>(request.model.vocabulary) /
-         static_cast<double>(w.parallel.tensor);
+  return LogitBytesEach(request, stage) * static_cast<double>(TargetTokens(request)) *
+         static_cast<double>(request.model.vocabulary) / static_cast<double>(w.parallel.tensor);
 }
 
 void AddLogits(const PlanRequest& request, double bytes, DevicePlan& device) {
   if (bytes == 0) return;
   const Workload& w = request.workload;
-  device.lines.push_back(Spread(
-      Computed(
-          "logits", bytes,
-          fmt::format("{} B x {} tokens x {} words / {}", w.task == Task::kTrain ? ProfileOf(w).logit_bytes_each : 4,
-                      TokensOnRank(w), request.model.vocabulary, w.parallel.tensor),
-          "bytes for each score, docs/explanation/planning.md", false, "batch, sequence, parallel"),
-      kLogitSpread));
+  device.lines.push_back(
+      Spread(Computed("logits", bytes,
+                      fmt::format("{} B x {} tokens x {} words / {}", LogitBytesEach(request, w.parallel.pipeline - 1),
+                                  TargetTokens(request), request.model.vocabulary, w.parallel.tensor),
+                      "bytes for each score, docs/explanation/planning.md", false, "batch, sequence, parallel"),
+             kLogitSpread));
 }
 
 // With sequence parallelism the head's input is whole on each rank for its backward, and so is the gradient of it.
@@ -131,6 +141,20 @@ double PassingEach(const PlanRequest& request, int64_t layer) {
   if (!KeepsGatheredInputs(request.workload) || spec == nullptr) return 0;
   const double inner = static_cast<double>(InnerWidth(*spec, layer));
   return 10 * static_cast<double>(spec->hidden) + 4 * inner / static_cast<double>(request.workload.parallel.tensor);
+}
+
+// Micro-batches whose part of the head's gradient waits keep the head's input and the gradient of the scores.
+void AddDeferredHead(const PlanRequest& request, int64_t stage, DevicePlan& device) {
+  const Workload& w = request.workload;
+  if (stage != w.parallel.pipeline - 1 || w.deferred_head_gradients == 0 || w.task != Task::kTrain) return;
+  const int64_t each = request.model.vocabulary / w.parallel.tensor + request.model.hidden;
+  const int64_t kept = std::min(w.deferred_head_gradients, w.accumulation);
+  device.lines.push_back(Computed(
+      "deferred_head",
+      static_cast<double>(kept * TargetTokens(request) * each * static_cast<int64_t>(ComputeBytes(w.precision))),
+      fmt::format("{} micro-batches x {} tokens x {} elements: the head's input and the gradient of its scores", kept,
+                  TargetTokens(request), each),
+      "inputs of a product's weight gradient", false, "deferred-head-gradients, batch, sequence, parallel"));
 }
 
 double ActivationSpread(const ModelDescription& model) {
@@ -218,6 +242,7 @@ void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& devic
       tokens * static_cast<double>(request.model.hidden) * 2 * width / (p.sequence_parallel ? tensor : 1);
   double bytes = 0;
   double largest = 0;
+  double last = 0;  // of the stage's last layer
   std::string how;
   for (int64_t layer = first; layer < end; ++layer) {
     const LayerActivations saved = SavedByLayer(request.model, w, layer);
@@ -227,10 +252,12 @@ void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& devic
     const double whole = layer_tokens * width * (replicated + saved.divided_each / tensor);
     largest = std::max(largest, whole + layer_tokens * width * PassingEach(request, layer));
     bytes += RecomputesAll(w) ? input : whole;
+    last = whole;
     how = saved.how;
   }
   const PiecesInFlight in_flight = InFlight(w, stage);
   bytes *= in_flight.pieces * in_flight.layer_share;
+  bytes += static_cast<double>(PredictionLayers(request, stage)) * (RecomputesAll(w) ? input : last);
   device.states.activations_end_of_forward = static_cast<uint64_t>(bytes);
   device.lines.push_back(Spread(Computed("activations", bytes,
                                          fmt::format("{} tokens x {} layers x ({}), {} pieces of {} of them in flight",
@@ -367,10 +394,12 @@ DevicePlan ShardedTrainingDevice(const PlanRequest& request, int64_t stage) {
   } else {
     AddActivations(request, stage, device);
   }
+  AddDeferredHead(request, stage, device);
   AddVision(request, stage, device);
   AddUnpacked(request, device);
   AddLoadCopy(request, device);
   device.lines.push_back(WorkspaceLine(request));
+  if (std::optional<Line> grouped = GroupedExpertsLine(request)) device.lines.push_back(std::move(*grouped));
   Sum(request, device);
   device.peak_phase = "backward";
   AddOutsideLines(request, device);
@@ -407,6 +436,7 @@ DevicePlan InferenceDevice(const PlanRequest& request) {
   }
   AddUnpacked(request, device);
   device.lines.push_back(WorkspaceLine(request));
+  if (std::optional<Line> grouped = GroupedExpertsLine(request)) device.lines.push_back(std::move(*grouped));
   Sum(request, device);
   device.peak_phase = w.task == Task::kGenerate ? "prefill" : "forward";
   AddOutsideLines(request, device);

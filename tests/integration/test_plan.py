@@ -76,6 +76,16 @@ def test_flags_win_over_the_request_file(program: Program, tmp_path: Path) -> No
     assert printed["workload"]["batch"] == "2" and printed["workload"]["use-cache"] == "no"
 
 
+def test_yaml_and_toml_give_the_same_plan(program: Program, tmp_path: Path) -> None:
+    toml, yaml = tmp_path / "request.toml", tmp_path / "request.yaml"
+    toml.write_text('model = "gpt2"\nbatch = 2\nsequence = 64\ncard = "l4"\nparallel = {dp = 1}\n')
+    yaml.write_text("model: gpt2\nbatch: 2\nsequence: 64\ncard: l4\nparallel:\n  dp: 1\n")
+    assert plan(program, str(toml)) == plan(program, str(yaml))
+    yaml.write_text("model: !!python/object/apply:os.system [x]\n")
+    refused = program.run("plan", str(yaml), timeout_s=30)
+    assert refused.status == 1 and "tags" in refused.stderr
+
+
 def test_acceptance_limits_are_the_high_figures(program: Program, tmp_path: Path) -> None:
     path = tmp_path / "acceptance.toml"
     printed = plan(program, "--model", "gpt2", "--sequence", "64", "--acceptance", str(path))
