@@ -110,9 +110,13 @@ Result<Answer> AnswerPlanChoices(SessionIndex& session, const Parameters& parame
     json.EndArray();
     json.Key("inputs");
     json.StartArray();
+    const std::vector<std::pair<std::string, std::string>> defaults = plan::EffectiveInputs({});
     for (const plan::InputHelp& input : plan::kWorkloadInputs) {
+      const auto found = std::find_if(defaults.begin(), defaults.end(),
+                                      [&](const auto& entry) { return entry.first == InputName(input); });
       json.StartObject();
       json.Field("name", InputName(input));
+      json.Field("default", found == defaults.end() ? std::string_view() : std::string_view(found->second));
       json.Field("help", input.help);
       json.EndObject();
     }

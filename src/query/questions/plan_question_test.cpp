@@ -51,7 +51,7 @@ TEST(PlanQuestion, NeedsAHeapToStandBeside) {
 TEST(PlanQuestion, OffersModelsCardsAndInputs) {
   const Result<Answer> answer = AskEmptySession("plan_choices", "");
   ASSERT_TRUE(answer);
-  for (const char* offered : {"\"gpt2\"", "\"h100-80g\"", "\"name\":\"batch\""})
+  for (const char* offered : {"\"gpt2\"", "\"h100-80g\"", "\"name\":\"batch\",\"default\":\"1\""})
     EXPECT_NE(answer->body.find(offered), std::string::npos) << offered;
 }
 

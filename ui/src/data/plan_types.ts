@@ -47,5 +47,5 @@ export interface PlanAnswer {
 export interface PlanChoices {
   models: string[];
   cards: { id: string; name: string; visible_bytes: number }[];
-  inputs: { name: string; help: string }[];
+  inputs: { name: string; default: string; help: string }[];
 }

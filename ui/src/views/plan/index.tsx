@@ -171,7 +171,8 @@ function PlanView() {
   const choices = useJson<PlanChoices>("plan_choices", {});
   const answer = useJson<PlanAnswer>("plan", asked);
   const workload = answer.value?.plan.workload ?? {};
-  const effective = (input: string, otherwise: string) => String(workload[input] ?? otherwise);
+  const effective = (input: string) =>
+    String(workload[input] ?? choices.value?.inputs.find((one) => one.name === input)?.default ?? "");
   return (
     <>
       <div class="ms-viewbar">
@@ -190,20 +191,10 @@ function PlanView() {
             <ModelAndCard choices={choices.value} wish={wish} filledCard={answer.value?.filled.card ?? null} />
           )}
           {slidersOf(wish.task).map((slider) => (
-            <SliderInput
-              key={slider.input}
-              slider={slider}
-              wish={wish}
-              effective={effective(slider.input, String(slider.values[0]))}
-            />
+            <SliderInput key={slider.input} slider={slider} wish={wish} effective={effective(slider.input)} />
           ))}
           {choicesOf(wish.task).map((choice) => (
-            <ChoiceInput
-              key={choice.input}
-              choice={choice}
-              wish={wish}
-              effective={effective(choice.input, choice.values[0]!)}
-            />
+            <ChoiceInput key={choice.input} choice={choice} wish={wish} effective={effective(choice.input)} />
           ))}
           {choices.value && <OtherInputs choices={choices.value} wish={wish} />}
         </form>
