@@ -21,8 +21,6 @@ const views = [
   "programs",
   "compare",
   "ranks",
-  "ledger",
-  "acceptance",
   "plan",
   "findings",
   "diagnostics",
