@@ -9,6 +9,7 @@
 #include "analysis/phases/timeline.h"
 #include "analysis/program_runs/program_runs.h"
 #include "query/grouping.h"
+#include "query/plan_residuals.h"
 
 namespace memstrata {
 
@@ -57,6 +58,10 @@ class SessionIndex {
   const std::vector<Category>& CategoryOfRow();
   const StackKeys& Keys(GroupBy by);
   const Grouping& GroupingOf(HeapEntry& heap, GroupBy by);
+  /// The highest moment of the session. errors: kNotFound without a heap
+  const Result<MeasuredPeak>& Peak() {
+    return peak_.Get([&] { return MeasurePeak(store_); });
+  }
   /// Computes what the first picture needs, on two threads: the page asks for it next.
   void Prepare();
   /// The text of a document. errors: kNotFound, or what its writer says
@@ -73,6 +78,7 @@ class SessionIndex {
   std::vector<std::unique_ptr<HeapEntry>> heaps_;
   Lazy<UsefulFrames> useful_;
   Lazy<std::vector<Category>> categories_;
+  Lazy<Result<MeasuredPeak>> peak_;
   Lazy<StackKeys> modules_of_all_layers_;
   std::array<Lazy<StackKeys>, std::size(kGroupByNames)> keys_;
   std::vector<std::unique_ptr<KeptDocument>> documents_;

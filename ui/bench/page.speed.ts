@@ -1,6 +1,6 @@
 /**
  * How fast the page is on a file of yours: time from the command to the first picture, tiles, frames while moving,
- * memory of the renderer. `MEMSTRATA_SPEED_FILES=a.pickle,b.pickle npm run speed` prints a table with the targets. Times
+ * memory of the renderer with that of an empty page beside it. `MEMSTRATA_SPEED_FILES=a.pickle,b.pickle npm run speed` prints a table with the targets. Times
  * mean something on an idle machine only; the CPU seconds beside the first picture bear some load. It fails only when
  * something cannot be measured, so that a busy machine does not look like a slow program.
  */
@@ -11,7 +11,8 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launch } from "../e2e/browser.ts";
 import { binary } from "../e2e/server.ts";
-import { cpuSecondsBelow, rendererPeakBytes } from "./processes.ts";
+import { cpuSecondsBelow, rendererPeakBytes, rendererPids } from "./processes.ts";
+import { QuietPage } from "./quiet_page.ts";
 
 const files = (process.env.MEMSTRATA_SPEED_FILES ?? "").split(",").filter((name) => name !== "");
 const program = binary();
@@ -62,55 +63,84 @@ async function tileTimes(url: string, heap: { index: number; range_end: number; 
   const kinds = [`${stackTile}&min_bytes=${minBytes}`, "kind=live_curve&axis=seq"];
   const cold: number[] = [];
   const warm: number[] = [];
+  const bare: number[] = [];
+  const askNothing = async () => (await fetch(`${url}api/v1/progress`)).arrayBuffer();
   for (const range of tileWindows(heap.range_end))
     for (const kind of kinds) {
       cold.push(await timed(ask(kind, range)));
       warm.push(await timed(ask(kind, range)));
+      bare.push(await timed(askNothing));
     }
-  return { cold, warm };
+  return { cold, warm, bare };
 }
 
-/** Turns the wheel once per frame over the timeline and counts the frames. */
-function framesPerSecond(page: Page, deltaX: number, deltaY: number): Promise<number> {
-  return page.evaluate(
-    async ([stepX, stepY, durationMs]) => {
-      const plot = document.querySelector(".ms-plot")!;
-      const box = plot.getBoundingClientRect();
-      const place = { clientX: box.left + box.width * 0.4, clientY: box.top + box.height / 2, bubbles: true };
-      const begin = performance.now();
-      let frames = 0;
-      while (performance.now() - begin < durationMs!) {
-        // There and back, so that the movement never stops at an end.
-        const sign = Math.floor(((performance.now() - begin) / durationMs!) * 4) % 2 === 0 ? 1 : -1;
-        plot.dispatchEvent(
-          new WheelEvent("wheel", { ...place, deltaX: sign * stepX!, deltaY: sign * stepY!, cancelable: true }),
-        );
-        await new Promise((resolve) => requestAnimationFrame(resolve));
-        frames += 1;
-      }
-      return (frames * 1000) / (performance.now() - begin);
-    },
-    [deltaX, deltaY, moveMs],
-  );
+/** Evaluates to the frames per second while the wheel turns once per frame over the timeline. */
+function wheelTurns(deltaX: number, deltaY: number): string {
+  return `(async () => {
+    const plot = document.querySelector(".ms-plot");
+    const box = plot.getBoundingClientRect();
+    const place = { clientX: box.left + box.width * 0.4, clientY: box.top + box.height / 2, bubbles: true };
+    const begin = performance.now();
+    let frames = 0;
+    while (performance.now() - begin < ${moveMs}) {
+      // There and back, so that the movement never stops at an end.
+      const sign = Math.floor(((performance.now() - begin) / ${moveMs}) * 4) % 2 === 0 ? 1 : -1;
+      const turn = { deltaX: sign * ${deltaX}, deltaY: sign * ${deltaY}, cancelable: true };
+      plot.dispatchEvent(new WheelEvent("wheel", { ...place, ...turn }));
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      frames += 1;
+    }
+    return (frames * 1000) / (performance.now() - begin);
+  })()`;
 }
 
 const drawn = ".ms-plot[data-state=complete]";
 const twoFrames = "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))";
 
+const parts = [1, 20, 400, 8000];
+
+async function showPart(page: Page | QuietPage, url: string, rangeEnd: number, part: number): Promise<void> {
+  const width = Math.max(100, Math.floor(rangeEnd / part));
+  const begin = Math.floor((rangeEnd - width) * 0.4);
+  await page.goto("about:blank");
+  await page.goto(`${url}#view=timeline&begin=${begin}&end=${begin + width}`);
+  await page.waitForSelector(drawn);
+}
+
+/** The most memory of a renderer that shows the run from far and near, and that of one that has only shown an empty page. */
+async function measureMemory(url: string, rangeEnd: number): Promise<Row[]> {
+  const others = rendererPids();
+  const browser = await launch();
+  try {
+    const page = await QuietPage.open(browser, 1600, 900);
+    await page.goto("data:text/html,<p>empty</p>");
+    await page.waitForSelector("p");
+    const emptyMb = rendererPeakBytes(others) / 1e6;
+    for (const part of parts) {
+      await showPart(page, url, rangeEnd, part);
+      if (part > 1) await page.evaluate(wheelTurns(40, 0));
+      await page.evaluate(wheelTurns(0, -60));
+    }
+    const peakMb = rendererPeakBytes(others) / 1e6;
+    return [
+      { what: "renderer, peak resident", value: peakMb, unit: "MB", target: "<= 300 MB", met: peakMb <= 300 },
+      { what: "  with an empty page", value: emptyMb, unit: "MB", target: "", met: true },
+    ];
+  } finally {
+    await browser.close();
+  }
+}
+
 async function measureMoves(page: Page, url: string, rangeEnd: number): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const part of [1, 20, 400, 8000]) {
-    const width = Math.max(100, Math.floor(rangeEnd / part));
-    const begin = Math.floor((rangeEnd - width) * 0.4);
-    await page.goto("about:blank");
-    await page.goto(`${url}#view=timeline&begin=${begin}&end=${begin + width}`);
-    await page.waitForSelector(drawn);
+  for (const part of parts) {
+    await showPart(page, url, rangeEnd, part);
     await page.evaluate(twoFrames);
     const moves: [string, number, number][] = [["zoom", 0, -60]];
     if (part > 1) moves.unshift(["pan", 40, 0]);
     for (const [name, deltaX, deltaY] of moves) {
       const cpuBefore = cpuSecondsBelow();
-      const value = await framesPerSecond(page, deltaX, deltaY);
+      const value = (await page.evaluate(wheelTurns(deltaX, deltaY))) as number;
       const cpuMs = (cpuSecondsBelow() - cpuBefore) * 1000;
       const what = `${name}, 1/${part} of the run`;
       rows.push({ what, value, unit: "/s", target: ">= 30 /s", met: value >= 30 });
@@ -140,7 +170,7 @@ async function measureFile(browser: Browser, file: string): Promise<Row[]> {
     };
     const heap = session.heaps.find((one) => one.default)!;
     await page.waitForLoadState("networkidle");
-    const { cold, warm } = await tileTimes(url, heap);
+    const { cold, warm, bare } = await tileTimes(url, heap);
     const most = statSync(file).size < largeFileBytes ? 1.5 : 5;
     const rows: Row[] = [
       { what: "first picture", value: firstPicture, unit: "s", target: `<= ${most} s`, met: firstPicture <= most },
@@ -149,11 +179,11 @@ async function measureFile(browser: Browser, file: string): Promise<Row[]> {
       { what: "cold tile, median", value: median(cold), unit: "ms", target: "<= 100 ms", met: false },
       { what: "warm tile, worst", value: Math.max(...warm), unit: "ms", target: "<= 5 ms", met: false },
       { what: "warm tile, median", value: median(warm), unit: "ms", target: "<= 5 ms", met: false },
+      { what: "  a request without a tile, worst", value: Math.max(...bare), unit: "ms", target: "", met: true },
     ];
-    for (const row of rows.slice(2)) row.met = row.value <= (row.what.startsWith("cold") ? 100 : 5);
+    for (const row of rows.slice(2, 6)) row.met = row.value <= (row.what.startsWith("cold") ? 100 : 5);
     rows.push(...(await measureMoves(page, url, heap.range_end)));
-    const peak = rendererPeakBytes() / 1e6;
-    rows.push({ what: "renderer, peak resident", value: peak, unit: "MB", target: "<= 300 MB", met: peak <= 300 });
+    rows.push(...(await measureMemory(url, heap.range_end)));
     return rows;
   } finally {
     server.removeAllListeners("exit");
@@ -169,7 +199,7 @@ function table(file: string, rows: readonly Row[]): string {
   const line = (row: Row) => {
     const value = `${row.value.toFixed(row.value < 10 ? 2 : 0)} ${row.unit}`;
     const verdict = row.target === "" ? "" : row.met ? "ok" : "MISSED";
-    return `  ${row.what.padEnd(30)}${value.padStart(10)}   ${row.target.padEnd(12)}${verdict}`;
+    return `  ${row.what.padEnd(34)}${value.padStart(10)}   ${row.target.padEnd(12)}${verdict}`;
   };
   return `\n${basename(file)}, ${(statSync(file).size / 1e6).toFixed(0)} MB\n${rows.map(line).join("\n")}\n`;
 }

@@ -47,10 +47,17 @@ export function cpuSecondsBelow(): number {
   return descendants(process.pid).reduce((sum, one) => sum + one.cpuSeconds, 0);
 }
 
-/** The most memory that a renderer process of the browser below this process ever had resident. */
-export function rendererPeakBytes(): number {
-  const peaks = descendants(process.pid)
+/** The processes of the browsers below this process that hold pages. */
+export function rendererPids(): number[] {
+  return descendants(process.pid)
     .filter((one) => one.isRenderer)
-    .map((one) => /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${one.pid}/status`, "utf8"))?.[1]);
+    .map((one) => one.pid);
+}
+
+/** The most memory that a renderer process below this process, other than those named, ever had resident. */
+export function rendererPeakBytes(except: readonly number[]): number {
+  const peaks = rendererPids()
+    .filter((pid) => !except.includes(pid))
+    .map((pid) => /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
   return Math.max(0, ...peaks.map((kilobytes) => Number(kilobytes ?? 0) * 1024));
 }

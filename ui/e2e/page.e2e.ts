@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { violations } from "./accessibility.ts";
 import { addressPart, colourCount, launch, open, outFolder, settle } from "./browser.ts";
 import { binary, type Server, sample, startServer } from "./server.ts";
 
-const axeSource = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 // A page that is already served, instead of the binary.
 const runningUrl = process.env.MEMSTRATA_URL;
 const program = runningUrl ? null : binary();
@@ -21,22 +21,11 @@ const views = [
   "programs",
   "compare",
   "ranks",
+  "plan",
   "findings",
   "diagnostics",
   "sources",
 ];
-
-interface Violation {
-  id: string;
-  nodes: { html: string; failureSummary: string }[];
-}
-
-/** Runs axe inside the page; evaluate is not bound by the page's content security policy. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axeSource);
-  const found = (await page.evaluate("axe.run().then((result) => result.violations)")) as Violation[];
-  return found.flatMap((one) => one.nodes.map((node) => `${one.id}: ${node.html} ${node.failureSummary}`));
-}
 
 describe.skipIf(!program && !runningUrl)("the page over the server", () => {
   let browser: Browser;

@@ -12,6 +12,8 @@ extern const QuestionInfo kOomQuestion;
 extern const QuestionInfo kRanksQuestion;
 extern const QuestionInfo kLedgerQuestion;
 extern const QuestionInfo kAcceptanceQuestion;
+extern const QuestionInfo kPlanQuestion;
+extern const QuestionInfo kPlanChoicesQuestion;
 extern const QuestionInfo kTileQuestion;
 extern const QuestionInfo kCursorQuestion;
 extern const QuestionInfo kSeekQuestion;

@@ -40,7 +40,8 @@ function HeapPicker() {
   return (
     <>
       <span class="ms-header__source" title={source?.file}>
-        <strong>{source?.file.split(/[\\/]/).at(-1)}</strong> {source?.title} · {formatCount(heap.event_count)} events
+        {source ? <strong>{source.file.split(/[\\/]/).at(-1)}</strong> : "no recording"} {source?.title}
+        {heaps.length > 0 && ` · ${formatCount(heap.event_count)} events`}
         {simulated && <em class="ms-header__simulated"> simulated card</em>}
       </span>
       {heaps.length >= manyHeaps && (

@@ -1,6 +1,7 @@
 /** Start of the page: finds where its answers come from, waits until they are ready, then shows the shell. */
 import { effect } from "@preact/signals";
 import { render } from "preact";
+import type { Acceptance } from "../data/acceptance.ts";
 import { Client } from "../data/client.ts";
 import { EmbeddedSource } from "../data/embedded_source.ts";
 import { HttpSource } from "../data/http_source.ts";
@@ -35,32 +36,47 @@ async function waitUntilReady(source: DataSource, root: HTMLElement): Promise<Pr
   }
 }
 
-/** Summary and findings come after the first picture; the page fills them in. */
-function loadTexts(app: AppState): void {
-  const { client } = app;
-  client.json("summary", {}, never).then(
+/** Summary, findings and what lies beside the recording come after the first picture; the page fills them in. */
+function loadTexts(app: AppState, isViewChosen: boolean): void {
+  const load = <Value,>(question: string, take: (answer: Value) => void, fail: (message: string) => void) =>
+    app.client.json(question, {}, never).then(
+      (answer) => take(answer as Value),
+      (error: Error) => fail(error.message),
+    );
+  const announce = (message: string) => {
+    app.announcement.value = message;
+  };
+  load<Summary>(
+    "summary",
     (answer) => {
-      app.summary.value = answer as Summary;
+      app.summary.value = answer;
     },
-    (error: Error) => {
-      app.announcement.value = error.message;
+    announce,
+  );
+  load<Explain>(
+    "explain",
+    (answer) => {
+      app.explain.value = answer;
+    },
+    (message) => {
+      app.explainError.value = message;
     },
   );
-  client.json("explain", {}, never).then(
+  load<Ledger | null>(
+    "ledger",
     (answer) => {
-      app.explain.value = answer as Explain;
+      app.ledger.value = answer;
     },
-    (error: Error) => {
-      app.explainError.value = error.message;
-    },
+    announce,
   );
-  client.json("ledger", {}, never).then(
+  load<Acceptance | null>(
+    "acceptance",
     (answer) => {
-      app.ledger.value = answer as Ledger | null;
+      app.acceptance.value = answer;
+      // Who opens an acceptance asks for its verdict first.
+      if (answer && !isViewChosen) app.view.value = "acceptance";
     },
-    (error: Error) => {
-      app.announcement.value = error.message;
-    },
+    announce,
   );
 }
 
@@ -103,6 +119,7 @@ async function start(): Promise<void> {
     render(<Loading progress={null} error={(error as Error).message} />, root);
     return;
   }
+  const isViewChosen = /[#&]view=/.test(location.hash);
   const app = new AppState(client, session, decodeState(location.hash), resolveTheme(storedChoice()));
   effect(() => applyTheme(app.themeName.value));
   onSystemChange(() => {
@@ -116,7 +133,7 @@ async function start(): Promise<void> {
     root,
   );
   freeWhenLeft(root);
-  loadTexts(app);
+  loadTexts(app, isViewChosen);
 }
 
 void start();

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { LruCache } from "./lru.ts";
+import { LruCache, roughJsonBytes } from "./lru.ts";
 
 it("forgets the least recently used first", () => {
   const cache = new LruCache<number>(3);
@@ -20,4 +20,12 @@ it("counts a replaced entry once and keeps a single oversized one", () => {
   cache.set("big", 9, 50);
   expect(cache.get("a")).toBeUndefined();
   expect(cache.get("big")).toBe(9);
+});
+
+it("measures an answer by its texts and values, however deep they lie", () => {
+  const row = { name: "x".repeat(1000), bytes: 7, frames: [null, true] };
+  const one = roughJsonBytes(row);
+  expect(one).toBeGreaterThan(1000);
+  expect(roughJsonBytes({ rows: Array.from({ length: 100 }, () => row) })).toBeGreaterThan(100 * one);
+  expect(roughJsonBytes(null)).toBeLessThan(100);
 });

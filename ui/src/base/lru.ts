@@ -37,3 +37,22 @@ export class LruCache<Value> {
     return this.totalSize;
   }
 }
+
+const slotBytes = 16;
+
+/** About how much memory a parsed JSON answer holds: its texts, and a slot for each value. */
+export function roughJsonBytes(answer: unknown): number {
+  let bytes = 0;
+  const waiting: unknown[] = [answer];
+  while (waiting.length > 0) {
+    const value = waiting.pop();
+    bytes += slotBytes;
+    if (typeof value === "string") bytes += value.length;
+    else if (Array.isArray(value)) for (const item of value) waiting.push(item);
+    else if (typeof value === "object" && value !== null) {
+      // Names are shared between the rows of an answer.
+      for (const item of Object.values(value)) waiting.push(item);
+    }
+  }
+  return bytes;
+}

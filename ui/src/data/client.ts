@@ -1,10 +1,10 @@
 /** Asks a DataSource: caches answers by address, shares equal questions, keeps few requests in flight, aborts what nobody waits for. */
-import { LruCache } from "../base/lru.ts";
+import { LruCache, roughJsonBytes } from "../base/lru.ts";
 import type { Frame } from "./frame.ts";
 import { type DataSource, type Parameters, questionKey } from "./source.ts";
 
-const maxFrameBytes = 32 * 1024 * 1024;
-const maxJsonCount = 600;
+const maxFrameBytes = 16 * 1024 * 1024;
+const maxJsonBytes = 8 * 1024 * 1024;
 const maxInFlight = 6;
 
 interface Pending {
@@ -15,7 +15,7 @@ interface Pending {
 
 export class Client {
   private readonly frames = new LruCache<Frame>(maxFrameBytes);
-  private readonly answers = new LruCache<unknown>(maxJsonCount);
+  private readonly answers = new LruCache<unknown>(maxJsonBytes);
   private readonly pending = new Map<string, Pending>();
   private readonly queue: (() => void)[] = [];
   private inFlight = 0;
@@ -36,7 +36,7 @@ export class Client {
     if (known !== undefined) return Promise.resolve(known);
     return this.share(key, signal, async (requestSignal) => {
       const answer = await this.source.json(question, parameters, requestSignal);
-      this.answers.set(key, answer, 1);
+      this.answers.set(key, answer, roughJsonBytes(answer));
       return answer;
     });
   }

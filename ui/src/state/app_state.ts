@@ -1,6 +1,7 @@
 /** What the page shows, as signals. One object, made once per session and handed down by context; nothing else is global. */
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { type ThemeName, themes } from "../base/palette.ts";
+import type { Acceptance } from "../data/acceptance.ts";
 import type { Client } from "../data/client.ts";
 import type { Ledger } from "../data/ledger.ts";
 import type { Axis } from "../data/tile_request.ts";
@@ -27,6 +28,8 @@ export class AppState {
   readonly explainError = signal<string | null>(null);
   /** Of a measured run; null for every other session. */
   readonly ledger = signal<Ledger | null>(null);
+  /** Of the acceptance that was opened, or that the session belongs to. */
+  readonly acceptance = signal<Acceptance | null>(null);
   readonly view: Signal<string>;
   readonly heapIndex: Signal<number>;
   readonly axis: Signal<Axis>;

@@ -1,4 +1,5 @@
 /** The one list of views, in the order of the rail; the keys 1 to 9 open the first nine. */
+import { acceptanceView } from "./acceptance/index.tsx";
 import { addressMapView } from "./address_map/index.tsx";
 import { anatomyView } from "./anatomy/index.tsx";
 import { breakdownView } from "./breakdown/index.tsx";
@@ -9,6 +10,7 @@ import { ledgerView } from "./ledger/index.tsx";
 import { memoryProfileView } from "./memory_profile/index.tsx";
 import { oomView } from "./oom/index.tsx";
 import { overviewView } from "./overview/index.tsx";
+import { planView } from "./plan/index.tsx";
 import { programsView } from "./programs/index.tsx";
 import { ranksView } from "./ranks/index.tsx";
 import { sourcesView } from "./sources/index.tsx";
@@ -29,6 +31,8 @@ export const views: readonly View[] = [
   compareView,
   ranksView,
   ledgerView,
+  acceptanceView,
+  planView,
   findingsView,
   diagnosticsView,
   sourcesView,

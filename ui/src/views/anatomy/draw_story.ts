@@ -1,4 +1,5 @@
 /** Draws the step with its numbered stops, alone for the screen, and with what the stops say for an exported picture. */
+import type { Theme } from "../../base/palette.ts";
 import { xAt, yAt } from "../../gfx/plot_frame.ts";
 import { type Renderer, shifted, wrapText } from "../../gfx/renderer.ts";
 import { drawTimeline, type TimelineScene } from "../../gfx/timeline_scene.ts";
@@ -39,10 +40,15 @@ export function drawStops(renderer: Renderer, scene: TimelineScene, stops: reado
   });
   const { curve, theme } = scene;
   if (!curve) return;
-  const xOf = (stop: Stop) => xAt(frame, stop.seq);
-  const visible = stops.filter((stop) => xOf(stop) >= frame.left && xOf(stop) <= frame.left + frame.width);
-  const circles = placeCircles(visible, xOf, frame.top);
+  // A stop whose place lies before or after the picture stands at its edge, without a line down to a curve that is not there.
+  const xOf = (stop: Stop) => Math.min(frame.left + frame.width, Math.max(frame.left, xAt(frame, stop.seq)));
+  const circles = placeCircles(stops, xOf, frame.top);
   for (const { stop, x, y } of circles) {
+    const side = sideOf(stop.seq, scene);
+    if (side !== null) {
+      drawEdgeArrow(renderer, x, y, side === "before" ? -1 : 1, theme);
+      continue;
+    }
     const ringY = yAt(frame, curve.liveMax[curve.columns.columnOfSeq(stop.seq)]!);
     renderer.line([x, y, x, ringY], { stroke: theme.ink, width: 1, alpha: 0.7 });
     renderer.circle(x, ringY, 2.8, theme.surface, { stroke: theme.ink, width: 1 });
@@ -51,6 +57,16 @@ export function drawStops(renderer: Renderer, scene: TimelineScene, stops: reado
     renderer.circle(x, y, circleRadius, theme.surface, { stroke: theme.ink, width: 1.2 });
     renderer.text(String(stop.number), x, y, { fill: theme.ink, bold: true, align: "center" });
   }
+}
+
+/** On which side of the picture an event lies; null when inside. */
+export function sideOf(seq: number, { begin, end }: { begin: number; end: number }): "before" | "after" | null {
+  return seq < begin ? "before" : seq > end ? "after" : null;
+}
+
+function drawEdgeArrow(renderer: Renderer, x: number, y: number, direction: -1 | 1, theme: Theme): void {
+  const [base, tip] = [x + direction * (circleRadius + 2), x + direction * (circleRadius + 7)];
+  renderer.polygon([base, y - 4, tip, y, base, y + 4], theme.ink);
 }
 
 export interface StoryEntry {

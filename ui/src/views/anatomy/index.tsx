@@ -9,7 +9,7 @@ import { Canvas, useSize } from "../../widgets/picture.tsx";
 import { drawState, useTimeline } from "../../widgets/timeline_data.ts";
 import { seqAtX } from "../../widgets/timeline_plot.tsx";
 import type { View } from "../view.ts";
-import { circleRoom, drawStops, drawStory, storySize } from "./draw_story.ts";
+import { circleRoom, drawStops, drawStory, sideOf, storySize } from "./draw_story.ts";
 import { anatomyStops, decodeEdits, type Edits, encodeEdits, noEdits, type Stop } from "./model.ts";
 import { StopLens } from "./stop_lens.tsx";
 import "./style.css";
@@ -114,6 +114,7 @@ function StepStory({ explain, step }: { explain: ExplainHeap; step: Step }) {
             key={stop.key}
             stop={stop}
             mark={stop.mark === null ? null : explain.marks[stop.mark]!}
+            side={sideOf(stop.seq, window)}
             edits={edits}
             onChange={setEdits}
           />
@@ -126,11 +127,13 @@ function StepStory({ explain, step }: { explain: ExplainHeap; step: Step }) {
 interface StopItemProps {
   stop: Stop;
   mark: Mark | null;
+  /** Where the stop lies when it is not in the picture of the step. */
+  side: "before" | "after" | null;
   edits: Edits;
   onChange: (edits: Edits) => void;
 }
 
-function StopItem({ stop, mark, edits, onChange }: StopItemProps) {
+function StopItem({ stop, mark, side, edits, onChange }: StopItemProps) {
   const isHidden = edits.hidden.includes(stop.key);
   const others = edits.hidden.filter((key) => key !== stop.key);
   return (
@@ -150,6 +153,7 @@ function StopItem({ stop, mark, edits, onChange }: StopItemProps) {
         />
         {mark && <p>{mark.text}</p>}
         {mark && <p class="ms-quiet">{mark.reading}</p>}
+        {side && <p class="ms-quiet">It lies {side} this step, so its circle stands at the edge of the picture.</p>}
         <p class="ms-anatomy__links">
           <ShowLink stop={stop} mark={mark} />
           <button

@@ -1,5 +1,6 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ExplainHeap, Mark } from "../../data/types.ts";
+import { sideOf } from "./draw_story.ts";
 import { anatomyStops, decodeEdits, encodeEdits, noEdits } from "./model.ts";
 
 const mark = (kind: string, begin: number): Mark => ({
@@ -46,5 +47,12 @@ it("comes back from an address, without what makes no sense", () => {
     titles: {},
     hidden: ["m1"],
     added: [5],
+  });
+});
+
+describe("sideOf", () => {
+  it("tells stops of the step from those before and after it", () => {
+    const window = { begin: 100, end: 200 };
+    expect([50, 100, 200, 201].map((seq) => sideOf(seq, window))).toEqual(["before", null, null, "after"]);
   });
 });

@@ -17,6 +17,7 @@ import type { View } from "../view.ts";
 import { type Chart, drawProgram, type ProgramScene } from "./draw_program.ts";
 import {
   type BufferRow,
+  donationText,
   largestProgram,
   largestSpace,
   liveText,
@@ -115,7 +116,7 @@ function ProgramBody({ attributes, scene: parts }: BodyProps) {
   return (
     <div class="ms-programs">
       <h2>{sentence}</h2>
-      <p class="ms-quiet">{sumText(attributes)}</p>
+      <p class="ms-quiet">{[sumText(attributes), donationText(parts.buffers)].filter(Boolean).join(" · ")}</p>
       <div class="ms-plot ms-programs__plot" ref={box}>
         <Canvas size={size} draw={(renderer) => drawProgram(renderer, scene)} label={sentence} />
       </div>
@@ -187,9 +188,10 @@ function bufferColumns(app: AppState, pointCount: number): Column<BufferRow>[] {
     {
       id: "kind",
       title: "kind",
-      width: "110px",
-      value: (row) => row.opcode || row.kind,
-      tip: (row) => `${row.kind}, ${categoryLabel(row.category)}`,
+      width: "150px",
+      value: (row) => (row.isDonated ? `${row.opcode || row.kind}, donated` : row.opcode || row.kind),
+      tip: (row) =>
+        `${row.kind}, ${categoryLabel(row.category)}${row.isDonated ? ". Donated: an output uses its memory." : ""}`,
     },
     {
       id: "op_name",

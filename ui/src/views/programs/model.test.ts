@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import {
   type BufferRow,
+  donationText,
   largestProgram,
   largestSpace,
   liveText,
@@ -39,4 +40,17 @@ it("begins with the program and the memory that need most", () => {
   expect(largestProgram(programs)).toBe(1);
   expect(largestSpace(programs[1]!)?.id).toBe(1);
   expect(largestSpace(programs[2]!)).toBeUndefined();
+});
+
+it("says what of the parameters is donated, and that nothing is", () => {
+  const row = (allocation: number, kind: string, sizeBytes: number, isDonated: boolean) =>
+    ({ allocation, kind, sizeBytes, isDonated }) as BufferRow;
+  const kept = row(1, "parameter", 1024, false);
+  // The output that uses the memory of a parameter lies in the same allocation: it counts once.
+  const donated = [row(0, "parameter", 2048, true), row(0, "parameter", 2048, true)];
+  expect(donationText([...donated, kept, row(2, "temporary", 9, false)])).toBe(
+    "donated 2.00 KiB of 3.00 KiB of parameters: outputs use their memory",
+  );
+  expect(donationText([kept])).toMatch(/^none of 1\.00 KiB of parameters is donated/);
+  expect(donationText([row(2, "temporary", 9, false)])).toBeNull();
 });

@@ -34,7 +34,13 @@ export interface BufferRow {
   beginPoint: number;
   endPoint: number | null;
   atPeak: boolean;
+  /** Buffers of one allocation share its memory. */
+  allocation: number;
+  /** A parameter whose memory the caller gives away: an output uses it. */
+  isDonated: boolean;
 }
+
+const donatedFlag = 1;
 
 /** The program that needs most: the first to be shown. */
 export function largestProgram(programs: readonly Program[]): number {
@@ -67,7 +73,24 @@ export function readBuffers(frame: Frame): BufferRow[] {
     beginPoint: number("begin_point")[index]!,
     endPoint: number("end_point")[index] === noneU32 ? null : number("end_point")[index]!,
     atPeak: number("at_peak")[index] === 1,
+    allocation: number("allocation_index")[index]!,
+    isDonated: (number("flags")[index]! & donatedFlag) !== 0,
   }));
+}
+
+/** What the caller gives away, and what it keeps although outputs of that size are allocated beside it; null without parameters. */
+export function donationText(rows: readonly BufferRow[]): string | null {
+  const parameters = rows.filter((row) => row.kind === "parameter");
+  if (parameters.length === 0) return null;
+  const sum = (some: readonly BufferRow[]) => {
+    const sizes = new Map<number, number>();
+    for (const row of some) sizes.set(row.allocation, Math.max(sizes.get(row.allocation) ?? 0, row.sizeBytes));
+    return [...sizes.values()].reduce((bytes, size) => bytes + size, 0);
+  };
+  const donated = parameters.filter((row) => row.isDonated);
+  const all = `${formatBytes(sum(parameters))} of parameters`;
+  if (donated.length === 0) return `none of ${all} is donated: each output has memory of its own`;
+  return `donated ${formatBytes(sum(donated))} of ${all}: outputs use their memory`;
 }
 
 /** Where a buffer lives, as text. */

@@ -14,7 +14,8 @@ const columns: Column<Mark>[] = [
   countColumn("begin_seq", "from", (mark) => mark.begin_seq),
   countColumn("end_seq", "to", (mark) => mark.end_seq),
   bytesColumn("bytes", "bytes", (mark) => mark.bytes, "100px"),
-  { id: "text", title: "what it is", value: (mark) => mark.text, tip: (mark) => `${mark.text} ${mark.reading}` },
+  { id: "text", title: "what it is", value: (mark) => mark.text, tip: (mark) => mark.text },
+  { id: "reading", title: "how to read it", width: "34%", value: (mark) => mark.reading, tip: (mark) => mark.reading },
 ];
 
 export function MarkTable() {

@@ -1,0 +1,184 @@
+/** A plan: whether it fits, a stacked bar for each device, the terms of the fullest one, what to change, and the recording beside it. */
+import { categoryFill, categoryLabel } from "../../base/palette.ts";
+import { formatBytes, formatCount, formatShare } from "../../base/units.ts";
+import type { Plan, PlanAnswer, PlanDevice, PlanLine, PlanTerm } from "../../data/plan_types.ts";
+import { useApp } from "../../state/context.ts";
+import { bytesColumn, mainBytesColumn } from "../../widgets/columns.tsx";
+import { type Column, DataTable } from "../../widgets/data_table.tsx";
+import { Swatch } from "../../widgets/swatch.tsx";
+import { barScale, differenceText, fullestDevice, termCategory, termTitle } from "./model.ts";
+
+function Verdict({ plan }: { plan: Plan }) {
+  const tone = plan.fits === null ? "" : plan.fits ? "ms-plan__verdict--yes" : "ms-plan__verdict--no";
+  const mark = plan.fits === null ? "" : plan.fits ? "✓ " : "✕ ";
+  return (
+    <p class={`ms-plan__verdict ${tone}`}>
+      <span aria-hidden="true">{mark}</span>
+      {plan.verdict || "No card is given, so nothing is judged."}
+    </p>
+  );
+}
+
+function DeviceBar({ device, plan, scale }: { device: PlanDevice; plan: Plan; scale: number }) {
+  const theme = useApp().theme.value;
+  const share = (bytes: number) => `${(100 * bytes) / scale}%`;
+  const name = plan.devices.length > 1 ? `Device of stage ${device.stage}` : "Device";
+  return (
+    <figure class="ms-plan__device">
+      <figcaption>
+        <strong>
+          {name}: {formatBytes(device.total_bytes)}
+        </strong>{" "}
+        <span class="ms-quiet">
+          from {formatBytes(device.low_bytes)} to {formatBytes(device.high_bytes)}
+          {device.peak_phase && `, highest in ${device.peak_phase}`}
+        </span>
+        {plan.target && (
+          <span class="ms-plan__card">
+            {plan.target.name}: {formatBytes(plan.target.usable_bytes)} usable
+          </span>
+        )}
+      </figcaption>
+      <div
+        class="ms-plan__bar"
+        role="img"
+        aria-label={`${name}: ${device.lines.map((line) => `${termTitle(line.term)} ${formatBytes(line.bytes)}`).join(", ")}`}
+      >
+        {device.lines.map((line) => {
+          const { fill, text } = categoryFill(theme.name, termCategory(line.term));
+          return (
+            <div
+              key={line.term}
+              class="ms-plan__part"
+              style={{ width: share(line.bytes), background: fill, color: text }}
+              title={`${termTitle(line.term)}: ${formatBytes(line.bytes)}`}
+            >
+              {line.bytes / scale > 0.05 && termTitle(line.term)}
+            </div>
+          );
+        })}
+        {plan.target && <div class="ms-plan__capacity" style={{ left: share(plan.target.usable_bytes) }} />}
+      </div>
+    </figure>
+  );
+}
+
+function lineColumns(device: PlanDevice, theme: "light" | "dark"): Column<PlanLine>[] {
+  return [
+    {
+      id: "term",
+      title: "term",
+      value: (row) => row.term,
+      cell: (row) => (
+        <>
+          <Swatch fill={categoryFill(theme, termCategory(row.term))} /> {termTitle(row.term)}
+        </>
+      ),
+      tip: (row) => row.how,
+    },
+    mainBytesColumn("bytes", "bytes", (row) => row.bytes),
+    bytesColumn("low_bytes", "at least", (row) => row.low_bytes),
+    bytesColumn("high_bytes", "at most", (row) => row.high_bytes),
+    {
+      id: "share",
+      title: "share",
+      width: "80px",
+      number: true,
+      value: (row) => row.bytes / Math.max(1, device.total_bytes),
+      cell: (row) => formatShare(row.bytes / Math.max(1, device.total_bytes)),
+    },
+    { id: "kind", title: "kind", width: "70px", value: (row) => (row.persistent ? "stays" : "works") },
+    {
+      id: "how",
+      title: "how",
+      width: "34%",
+      value: (row) => row.how,
+      tip: (row) => `${row.how} (${row.basis}: ${row.source})`,
+    },
+  ];
+}
+
+const termColumns: Column<PlanTerm>[] = [
+  { id: "term", title: "term", value: (row) => row.term, cell: (row) => categoryLabel(row.term) },
+  bytesColumn("planned_bytes", "planned", (row) => row.planned_bytes),
+  bytesColumn("measured_bytes", "measured", (row) => row.measured_bytes),
+  {
+    id: "difference",
+    title: "planned less measured",
+    width: "190px",
+    number: true,
+    value: (row) =>
+      row.planned_bytes === null || row.measured_bytes === null ? null : row.planned_bytes - row.measured_bytes,
+    cell: differenceText,
+  },
+];
+
+function Texts({ title, texts }: { title: string; texts: readonly string[] }) {
+  if (texts.length === 0) return null;
+  return (
+    <>
+      <h2>{title}</h2>
+      <ul>
+        {texts.map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+/** `Largest that fits: 12 samples of a step, 16,384 tokens.` */
+function largestText({ largest }: Plan): string {
+  const parts = [
+    largest.batch === null ? "" : `${formatCount(largest.batch)} samples of a step`,
+    largest.concurrency === null ? "" : `${formatCount(largest.concurrency)} sessions`,
+    largest.sequence === null ? "" : `${formatCount(largest.sequence)} tokens`,
+  ].filter(Boolean);
+  return parts.length === 0 ? "" : `Largest that fits, each by itself: ${parts.join(", ")}.`;
+}
+
+export function PlanResult({ answer: { plan, filled, measured } }: { answer: PlanAnswer }) {
+  const theme = useApp().theme.value;
+  const scale = barScale(plan);
+  const device = fullestDevice(plan);
+  const told = Object.entries(filled).map(([input, value]) =>
+    input === "card" ? `a card of ${formatBytes(Number(value))}` : `${input} ${value}`,
+  );
+  return (
+    <>
+      <Verdict plan={plan} />
+      {told.length > 0 && <p class="ms-quiet">The recording tells: {told.join(", ")}.</p>}
+      {plan.devices.map((one) => (
+        <DeviceBar key={one.stage} device={one} plan={plan} scale={scale} />
+      ))}
+      <p>{largestText(plan)}</p>
+      {device && (
+        <DataTable
+          caption="Terms of the fullest device"
+          copies
+          columns={lineColumns(device, theme.name)}
+          rows={device.lines}
+          rowKey={(row) => row.term}
+        />
+      )}
+      <Texts title="What to change first" texts={plan.changes} />
+      {measured && (
+        <>
+          <h2>Beside the recording</h2>
+          <p class="ms-quiet">
+            Peak of {measured.heap}. Meaningful when the inputs are those of the recorded run.
+            {measured.lower_bound_reason && ` Measured bytes are a lower bound: ${measured.lower_bound_reason}`}
+          </p>
+          <DataTable
+            caption="Planned and measured"
+            copies
+            columns={termColumns}
+            rows={measured.terms}
+            rowKey={(row) => row.term}
+          />
+        </>
+      )}
+      <Texts title="Not in the plan" texts={plan.left_out} />
+    </>
+  );
+}
