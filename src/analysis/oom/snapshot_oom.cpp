@@ -35,6 +35,7 @@ class FailureExplainer {
     AddSmallestChanges();
     std::stable_sort(failure_.report.remedies.begin(), failure_.report.remedies.end(),
                      [](const OomRemedy& a, const OomRemedy& b) { return a.bytes < b.bytes; });
+    failure_.replay_begin = failure_.report.remedies.size();
     AddReplays();
     if (is_last_) AddOrder();
     return std::move(failure_);
@@ -63,7 +64,9 @@ class FailureExplainer {
     report.idle_bytes = fragmentation_.idle_bytes;
     report.largest_hole_bytes = fragmentation_.largest_hole_bytes;
     report.private_pool_bytes = fragmentation_.kind_bytes[static_cast<size_t>(HoleKind::kPrivatePool)];
-    if (report.free_bytes) report.short_by_bytes = MinusOr0(DriverBytes(settings), *report.free_bytes);
+    driver_bytes_ = DriverBytes(settings);
+    failure_.segment_bytes = driver_bytes_;
+    if (report.free_bytes) report.short_by_bytes = MinusOr0(driver_bytes_, *report.free_bytes);
   }
 
   // What the driver was asked for: a segment, or the pages that were missing behind the last free ones.
@@ -78,6 +81,8 @@ class FailureExplainer {
     OomReport& report = failure_.report;
     FindCause();
     report.text = fmt::format("PyTorch asked for {}", FormatBytes(*report.requested_bytes));
+    if (report.short_by_bytes && driver_bytes_ > block_bytes_)
+      report.text += fmt::format(", which takes a segment of {},", FormatBytes(driver_bytes_));
     if (report.free_bytes) report.text += fmt::format(" and the device had {} free", FormatBytes(*report.free_bytes));
     if (report.short_by_bytes) report.text += fmt::format(": short by {}", FormatBytes(*report.short_by_bytes));
     report.text += ". " + failure_.cause;
@@ -92,7 +97,9 @@ class FailureExplainer {
       return;
     }
     const uint64_t usable_idle_bytes = MinusOr0(fragmentation_.idle_bytes, report.private_pool_bytes.value_or(0));
-    const bool is_enough = report.free_bytes.value_or(0) + usable_idle_bytes >= block_bytes_;
+    // A segment is larger than a small request: that the device had room for the request alone is no fragmentation.
+    const bool is_enough =
+        usable_idle_bytes >= block_bytes_ || report.free_bytes.value_or(0) + usable_idle_bytes >= driver_bytes_;
     const double live_share =
         room_bytes == 0 ? 1 : static_cast<double>(fragmentation_.block_bytes) / static_cast<double>(room_bytes);
     if (is_enough && live_share < kFullShare) {
@@ -102,6 +109,10 @@ class FailureExplainer {
                       FormatBytes(fragmentation_.idle_bytes), FormatCount(fragmentation_.hole_count, "hole"),
                       FormatBytes(fragmentation_.largest_hole_bytes), FormatBytes(fragmentation_.pinning_bytes),
                       FormatBytes(fragmentation_.pinned_bytes));
+    } else if (report.free_bytes && *report.free_bytes >= block_bytes_) {
+      report.verdict = OomVerdict::kFull;
+      failure_.cause = fmt::format("The device had room for the request, but not for its segment of {}; {} is idle.",
+                                   FormatBytes(driver_bytes_), FormatBytes(fragmentation_.idle_bytes));
     } else {
       report.verdict = OomVerdict::kFull;
       failure_.cause = fmt::format("Live memory fills what there is: {} of {} ({}), {} idle.",
@@ -198,7 +209,8 @@ class FailureExplainer {
   uint32_t seq_;
   bool is_last_;  // a replay of another order costs as much as all before it: only for the last failure
   uint32_t stream_ = 0;
-  uint64_t block_bytes_ = 0;  // of the request
+  uint64_t block_bytes_ = 0;   // of the request
+  uint64_t driver_bytes_ = 0;  // that the driver was asked for
   Fragmentation fragmentation_;
   SnapshotOom failure_;
 };
