@@ -25,7 +25,7 @@ struct ScoredRow {
   std::optional<bool> phase_is_right;
   std::optional<bool> fit_is_right;
   std::string bounds;        // which rows share bounds: the constant's name
-  std::string group;         // rows of one group stay together when bounds are held out: the condition, or the source
+  std::string group;         // left out together when bounds are held out: a condition, or a source's model
   std::string out_of_scope;  // the reason, or empty
   std::map<std::string, double> naive_errors;
 };
@@ -44,8 +44,8 @@ struct HeldOut {
   size_t below_low = 0;
   double median_width = 0;  // (high - low) / best
 };
-/// Five folds by group; a fold's bounds are the 5th and 95th percentile of measured / best in the other four, among
-/// rows with the same bounds.
+/// One group is left out at a time; its bounds are the 3rd and 97th percentile of measured / best in the others, among
+/// rows with the same bounds, with two hundredths of room.
 HeldOut ScoreHeldOut(const std::vector<ScoredRow>& rows);
 
 /// Fills best, low, high and error from a device of a plan.

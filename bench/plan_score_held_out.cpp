@@ -1,20 +1,14 @@
 #include <algorithm>
+#include <set>
 
 #include "plan_score.h"
 
 namespace memstrata::bench {
 namespace {
 
-constexpr size_t kFolds = 5;
-constexpr double kLowShare = 0.05;
-constexpr double kHighShare = 0.95;
-
-// FNV-1a: the same folds on every machine.
-size_t FoldOf(const std::string& group) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : group) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash % kFolds;
-}
+constexpr double kLowShare = 0.03;
+constexpr double kHighShare = 0.97;
+constexpr double kRoom = 0.02;  // beyond these shares: groups are few, and a new one lies outside now and then
 
 double RatioOf(const ScoredRow& row) {
   return static_cast<double>(*row.measured_bytes) / static_cast<double>(row.best_bytes);
@@ -30,19 +24,23 @@ double Quantile(std::vector<double> values, double share) {
 
 HeldOut ScoreHeldOut(const std::vector<ScoredRow>& rows) {
   HeldOut result;
-  std::map<std::pair<std::string, size_t>, std::vector<double>> outside;  // by bounds and fold: ratios of other folds
+  std::map<std::pair<std::string, std::string>, std::vector<double>>
+      outside;  // by bounds and group: the others' ratios
+  std::set<std::pair<std::string, std::string>> groups;
   for (const ScoredRow& row : rows) {
-    if (!row.error) continue;
-    for (size_t fold = 0; fold < kFolds; ++fold) {
-      if (FoldOf(row.group) != fold) outside[{row.bounds, fold}].push_back(RatioOf(row));
+    if (row.error) groups.insert({row.bounds, row.group});
+  }
+  for (const auto& [bounds, group] : groups) {
+    for (const ScoredRow& row : rows) {
+      if (row.error && row.bounds == bounds && row.group != group) outside[{bounds, group}].push_back(RatioOf(row));
     }
   }
   std::vector<double> widths;
   for (const ScoredRow& row : rows) {
     if (!row.error) continue;
-    const std::vector<double>& ratios = outside[{row.bounds, FoldOf(row.group)}];
-    const double low = Quantile(ratios, kLowShare);
-    const double high = Quantile(ratios, kHighShare);
+    const std::vector<double>& ratios = outside[{row.bounds, row.group}];
+    const double low = Quantile(ratios, kLowShare) - kRoom;
+    const double high = Quantile(ratios, kHighShare) + kRoom;
     ++result.rows;
     result.above_high += RatioOf(row) > high ? 1 : 0;
     result.below_low += RatioOf(row) < low ? 1 : 0;

@@ -183,7 +183,7 @@ void PrintText(const std::vector<ScoredRow>& rows) {
 
 void PrintHeldOut(const HeldOut& held_out) {
   fmt::print(
-      "\nheld out (five folds by condition, bounds from the other four): {} rows, above high {}, below low {}, width "
+      "\nheld out (one condition at a time, bounds from the others): {} rows, above high {}, below low {}, width "
       "median {:.1f} %\n",
       held_out.rows, held_out.above_high, held_out.below_low, 100 * held_out.median_width);
 }

@@ -43,6 +43,12 @@ int64_t PaddedVocabulary(const ConfigJson& arguments, const std::string& kind, i
   return RoundUp(words, Whole(arguments, "make-vocab-size-divisible-by", 128) * tensor);
 }
 
+// "([0]*3+[1]*12)": three layers without experts, then twelve with them.
+int64_t DenseLayers(const std::string& text) {
+  constexpr std::string_view kPrefix = "([0]*";
+  return text.starts_with(kPrefix) ? std::atoll(text.c_str() + kPrefix.size()) : 0;
+}
+
 void SetExperts(const ConfigJson& arguments, DecoderSpec& spec) {
   spec.experts.count = Whole(arguments, "num-experts", 0);
   if (spec.experts.count == 0) return;
@@ -50,6 +56,8 @@ void SetExperts(const ConfigJson& arguments, DecoderSpec& spec) {
   spec.experts.intermediate = Whole(arguments, "moe-ffn-hidden-size", spec.intermediate);
   spec.experts.shared_intermediate = Whole(arguments, "moe-shared-expert-intermediate-size", 0);
   spec.experts.is_gated = spec.is_gated;
+  spec.experts.first_dense_layers = DenseLayers(arguments.Text("moe-layer-freq").value_or(""));
+  spec.prediction_layers = Whole(arguments, "mtp-num-layers", 0);
 }
 
 void SetLatentAttention(const ConfigJson& arguments, DecoderSpec& spec) {
@@ -61,7 +69,7 @@ void SetLatentAttention(const ConfigJson& arguments, DecoderSpec& spec) {
   spec.latent.value_dim = Whole(arguments, "v-head-dim", 128);
 }
 
-DecoderSpec SpecOf(const ConfigJson& arguments, const std::string& kind, int64_t tensor) {
+DecoderSpec SpecOf(const CsvRow& row, const ConfigJson& arguments, const std::string& kind, int64_t tensor) {
   DecoderSpec spec;
   spec.model_type = "megatron_" + kind;
   spec.hidden = Whole(arguments, "hidden-size", 0);
@@ -70,7 +78,7 @@ DecoderSpec SpecOf(const ConfigJson& arguments, const std::string& kind, int64_t
   spec.kv_heads =
       Is(arguments, "group-query-attention") ? Whole(arguments, "num-query-groups", spec.heads) : spec.heads;
   spec.head_dim = Whole(arguments, "kv-channels", spec.hidden / std::max<int64_t>(1, spec.heads));
-  spec.is_gated = Is(arguments, "swiglu");
+  spec.is_gated = Is(arguments, "swiglu") || Is(arguments, "quick-geglu");
   const int64_t gated_width = spec.hidden * 8 / 3 / 64 * 64;
   spec.intermediate = Whole(arguments, "ffn-hidden-size", spec.is_gated ? gated_width : 4 * spec.hidden);
   spec.norm = arguments.Text("normalization").value_or("LayerNorm") == "RMSNorm" ? plan::NormKind::kRms
@@ -79,7 +87,7 @@ DecoderSpec SpecOf(const ConfigJson& arguments, const std::string& kind, int64_t
   spec.qkv_bias = spec.out_bias = spec.mlp_bias = !Is(arguments, "disable-bias-linear");
   spec.vocabulary = PaddedVocabulary(arguments, kind, tensor);
   spec.embedding_width = spec.hidden;
-  spec.ties_head = !Is(arguments, "untie-embeddings-and-output-weights");
+  spec.ties_head = Cell(row, "untie_embeddings_and_output_weights") != "true";  // in a column, not in the arguments
   const std::string positions = arguments.Text("position-embedding-type").value_or("learned_absolute");
   if (positions == "learned_absolute") spec.position_count = Whole(arguments, "max-position-embeddings", 1024);
   spec.attention_dropout = arguments.Number("attention-dropout").value_or(0.1);
@@ -89,12 +97,43 @@ DecoderSpec SpecOf(const ConfigJson& arguments, const std::string& kind, int64_t
   return spec;
 }
 
+// The text with "x*3" and "(x|)*3" written out.
+std::string WriteOut(std::string text) {
+  for (size_t star = text.find('*'); star != std::string::npos; star = text.find('*')) {
+    const bool is_group = star > 0 && text[star - 1] == ')';
+    const size_t first = is_group ? text.rfind('(', star) : star - 1;
+    const std::string piece = is_group ? text.substr(first + 1, star - first - 2) : text.substr(first, 1);
+    size_t end = star + 1;
+    while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])) != 0) ++end;
+    std::string repeated;
+    for (int64_t i = 0; i < std::atoll(text.c_str() + star + 1); ++i) repeated += piece;
+    text.replace(first, end - first, repeated);
+  }
+  return text;
+}
+
+// "Et*3|(tt|)*6L": chunks of layers t in the order in which they run, dealt to the stages in turn.
+void SetLayout(const std::string& layout, plan::Parallel& parallel) {
+  std::vector<int64_t> layers{0};
+  for (const char c : WriteOut(layout)) {
+    if (c == 't') ++layers.back();
+    if (c == '|') layers.push_back(0);
+  }
+  const auto stages = static_cast<size_t>(parallel.pipeline);
+  parallel.virtual_stages = std::max<int64_t>(1, static_cast<int64_t>(layers.size() / stages));
+  for (size_t chunk = 0; chunk < layers.size(); ++chunk) {
+    if (chunk % stages == 0) parallel.first_stage_layers += layers[chunk];
+    if (chunk % stages == stages - 1) parallel.last_stage_layers += layers[chunk];
+  }
+}
+
 plan::Parallel ParallelOf(const CsvRow& row, const ConfigJson& arguments, int64_t layer_count) {
   plan::Parallel parallel;
   parallel.tensor = std::max<int64_t>(1, Whole(arguments, "tensor-model-parallel-size", 1));
   parallel.pipeline = std::max<int64_t>(1, Whole(arguments, "pipeline-model-parallel-size", 1));
   parallel.context = std::max<int64_t>(1, Whole(arguments, "context-parallel-size", 1));
   parallel.expert = std::max<int64_t>(1, Whole(arguments, "expert-model-parallel-size", 1));
+  parallel.expert_tensor = std::max<int64_t>(1, Whole(arguments, "expert-tensor-parallel-size", parallel.tensor));
   const auto gpus = static_cast<int64_t>(NumberCell(row, "gpus", 1));
   parallel.data = std::max<int64_t>(1, gpus / (parallel.tensor * parallel.pipeline * parallel.context));
   parallel.sequence_parallel = Is(arguments, "sequence-parallel");
@@ -107,6 +146,8 @@ plan::Parallel ParallelOf(const CsvRow& row, const ConfigJson& arguments, int64_
   parallel.virtual_stages = Whole(arguments, "num-virtual-stages-per-pipeline-rank", 1);
   const int64_t layers_each = Whole(arguments, "num-layers-per-virtual-pipeline-stage", 0);
   if (layers_each > 0) parallel.virtual_stages = std::max<int64_t>(1, layer_count / (parallel.pipeline * layers_each));
+  const std::string layout = arguments.Text("pipeline-model-parallel-layout").value_or("");
+  if (parallel.pipeline > 1 && !layout.empty()) SetLayout(layout, parallel);
   return parallel;
 }
 
@@ -116,9 +157,10 @@ PlanRequest RequestOf(const CsvRow& row, const ConfigJson& arguments) {
   plan::Workload& w = request.workload;
   w.engine = plan::Engine::kMegatron;
   const int64_t tensor = std::max<int64_t>(1, Whole(arguments, "tensor-model-parallel-size", 1));
-  const DecoderSpec spec = SpecOf(arguments, KindOf(row), tensor);
+  const DecoderSpec spec = SpecOf(row, arguments, KindOf(row), tensor);
   w.parallel = ParallelOf(row, arguments, spec.layer_count);
   w.sequence = Whole(arguments, "seq-length", Whole(arguments, "encoder-seq-length", 512));
+  w.given.insert("sequence");
   w.target_sequence = Whole(arguments, "decoder-seq-length", 0);
   w.batch = Whole(arguments, "micro-batch-size", 1);
   w.accumulation = std::max<int64_t>(1, Whole(arguments, "global-batch-size", w.batch) / (w.batch * w.parallel.data));
@@ -131,6 +173,9 @@ PlanRequest RequestOf(const CsvRow& row, const ConfigJson& arguments) {
   const std::optional<std::string> backend = arguments.Text("attention-backend");
   w.eager_attention = backend == "unfused" || backend == "local" || arguments.Text("transformer-impl") == "local";
   if (arguments.Text("optimizer") == "sgd") w.optimizer = plan::OptimizerName::kSgdMomentum;
+  if (Is(arguments, "defer-embedding-wgrad-compute"))
+    w.deferred_head_gradients = Whole(arguments, "wgrad-deferral-limit", w.accumulation);
+  w.groups_experts = Is(arguments, "moe-grouped-gemm");
   request.model = plan::DescribeDecoder(spec, Cell(row, "file"), "arguments of the test");
   if (KindOf(row) == "t5") {
     plan::T5Spec t5;
@@ -161,12 +206,13 @@ void ScoreInference(const ConfigJson& arguments, const PlanRequest& request, Sco
   }
   PlanRequest inference = request;
   inference.workload.task = plan::Task::kForward;
-  inference.workload.batch = 1;
-  // Graphs are captured up to the most tokens of a step (16384 unless it is given), and their pools stay.
+  // Graphs are captured up to the most tokens of a step (16384 unless it is given), of as many requests, and their
+  // pools stay.
   constexpr int64_t kUsualTokens = 256;
   constexpr int64_t kDefaultMostTokens = 16384;
   const bool has_graphs = Is(arguments, "enable-cuda-graph") || arguments.Has("cuda-graph-impl");
-  inference.workload.sequence =
+  inference.workload.sequence = 1;
+  inference.workload.batch =
       has_graphs ? Whole(arguments, "inference-dynamic-batching-max-tokens", kDefaultMostTokens) : kUsualTokens;
   inference.workload.assets.push_back({"cache of the engine", static_cast<uint64_t>(buffer)});
   const Result<plan::Plan> plan = plan::MakePlan(inference);
@@ -184,6 +230,13 @@ void ScoreInference(const ConfigJson& arguments, const PlanRequest& request, Sco
 std::string FamilyOf(const CsvRow& row) {
   const std::string kind = KindOf(row);
   return Cell(row, "kind") == "inference" ? "megatron-inference" : "megatron-" + kind;
+}
+
+// What the allocator still holds when a step has ended: states and workspaces.
+uint64_t BetweenSteps(const plan::DevicePlan& device) {
+  uint64_t bytes = device.states.parameters + device.states.gradients + device.states.optimizer_state;
+  for (const plan::Line& line : device.lines) bytes += line.term.ends_with("workspace") ? line.bytes : 0;
+  return bytes;
 }
 
 ScoredRow ScoreRow(const CsvRow& row) {
@@ -211,9 +264,8 @@ ScoredRow ScoreRow(const CsvRow& row) {
   }
   const plan::DevicePlan& last = plan->devices.back();  // the log is of the last rank
   SetPrediction(last, scored);
-  const plan::StateBytes& states = last.states;
-  scored.terms["states"] = {states.parameters + states.gradients + states.optimizer_state,
-                            static_cast<uint64_t>(NumberCell(row, "mem_allocated_last", 0))};
+  scored.terms["allocated_between_steps"] = {BetweenSteps(last),
+                                             static_cast<uint64_t>(NumberCell(row, "mem_allocated_last", 0))};
   SetNaiveErrors(request, scored);
   return scored;
 }

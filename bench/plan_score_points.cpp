@@ -44,7 +44,8 @@ constexpr NameMap kModels[] = {{"llama 3.1 405b", "llama-3.1-405b"},
                                {"gpt2_large", "gpt2-large"},
                                {"gpt2_xl", "gpt2-xl"},
                                {"vit-h", "vit-huge-14"},
-                               {"vit_huge", "vit-huge-14"}};
+                               {"vit_huge", "vit-huge-14"},
+                               {"gemma-3-4b", "gemma-3-4b"}};
 
 constexpr NameMap kCards[] = {{"h100 96", "h100-96g"}, {"h200", "h200"},           {"h100", "h100-80g"},
                               {"gb200", "b200"},       {"b200", "b200"},           {"a100 40", "a100-40g"},
@@ -170,6 +171,7 @@ PlanRequest RequestOf(const CsvRow& row) {
   constexpr double kUsualSequence = 512;  // of encoders and examples that give none
   constexpr double kUsualPrompt = 64;
   w.sequence = static_cast<int64_t>(NumberCell(row, "seq", mode == "inference" ? kUsualPrompt : kUsualSequence));
+  w.given.insert("sequence");
   w.batch = std::max<int64_t>(1, static_cast<int64_t>(NumberCell(row, "micro_batch", 1)));
   if (w.parallel.pipeline > 1) {
     w.accumulation = w.parallel.pipeline;
@@ -238,7 +240,7 @@ ScoredRow ScoreRow(const CsvRow& row) {
   ScoredRow scored;
   scored.id = "point " + Cell(row, "id");
   scored.family = "points";
-  scored.group = Cell(row, "source");
+  scored.group = Cell(row, "source") + " " + Cell(row, "model");
   scored.out_of_scope = OutOfScope(row);
   if (!scored.out_of_scope.empty()) return scored;
   const PlanRequest request = RequestOf(row);

@@ -1,12 +1,13 @@
-// Everything that the planner reads: the first byte chooses configuration, safetensors header, GGUF header, TOML or the
-// explicit form. A configuration that is accepted is planned.
+// Everything that the planner reads: the first byte chooses configuration, safetensors header, GGUF header, TOML, YAML
+// or the explicit form. A configuration that is accepted is planned.
 
 #include <cstdlib>
 #include <string>
 
 #include "plan/model/weights_file.h"
 #include "plan/plan.h"
-#include "plan/toml_table.h"
+#include "plan/request_file.h"
+#include "plan/yaml_table.h"
 
 namespace {
 
@@ -35,12 +36,23 @@ void PlanSmall(const memstrata::Result<memstrata::plan::ModelDescription>& model
   }
 }
 
+// A request that is accepted is planned, without files.
+void PlanYaml(std::string_view text) {
+  const memstrata::Result<memstrata::plan::TomlTable> table = memstrata::plan::ParseYaml(text);
+  CheckNotInternal(table);
+  if (!table) return;
+  const memstrata::Result<memstrata::plan::RequestTexts> texts = memstrata::plan::ParseRequest(*table);
+  CheckNotInternal(texts);
+  if (!texts) return;
+  CheckNotInternal(memstrata::plan::MakeRequest(*texts, memstrata::plan::FileUse::kNever));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 5) {
+  switch (data[0] % 6) {
     case 0:
       PlanSmall(memstrata::plan::DescribeConfig(text, "fuzz"));
       break;
@@ -52,6 +64,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 3:
       CheckNotInternal(memstrata::plan::ParseToml(text));
+      break;
+    case 5:
+      PlanYaml(text);
       break;
     case 4:
       PlanSmall(memstrata::plan::DescribeExplicit(text));

@@ -18,7 +18,6 @@ from pathlib import Path
 from . import cli_reference, python_reference, render_terminal
 from .doc_commands import REPOSITORY, blocks_of, problems_of
 
-SAMPLE = REPOSITORY / "tests" / "sample" / "training_oom.pickle"
 WHOLE_RUN = (
     REPOSITORY / "tests" / "samples" / "recordings" / "training.torch-2.11.pickle.gz"
 )  # of which nothing is missing
@@ -82,10 +81,10 @@ def command_problems(binary: Path) -> tuple[int, list[str]]:
         for page in pages():
             folder = Path(name) / "work" / page.relative_to(REPOSITORY)
             folder.mkdir(parents=True)
-            (folder / "snapshot.pickle").write_bytes(SAMPLE.read_bytes())
+            (folder / "snapshot.pickle").write_bytes(gzip.decompress(render_terminal.SAMPLE.read_bytes()))
             (folder / "job.pickle").write_bytes(gzip.decompress(WHOLE_RUN.read_bytes()))
             (folder / "config.json").write_text(json.dumps(MODEL_CONFIG))
-            (folder / "snapshot.pickle.gz").write_bytes(gzip.compress(SAMPLE.read_bytes(), mtime=0))
+            (folder / "snapshot.pickle.gz").write_bytes(render_terminal.SAMPLE.read_bytes())
             for block in blocks_of(page):
                 count += 1
                 problems += problems_of(block, REPOSITORY if block.in_repository else folder, path)

@@ -14,7 +14,7 @@ fail() {
 # Compiler results are shared between clones: paths below the repository are hashed relative to it. Where there is no
 # home directory to write to, caches lie in build/.
 use_caches() {
-  export CCACHE_BASEDIR="$repository" CCACHE_NOHASHDIR=1
+  export CCACHE_BASEDIR="$repository" CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
   if [[ -z ${HOME:-} || ! -w ${HOME:-/nonexistent} ]]; then
     export CCACHE_DIR="${CCACHE_DIR:-$repository/build/cache/ccache}"
     export PIP_CACHE_DIR="${PIP_CACHE_DIR:-$repository/build/cache/pip}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import gzip
 import html
 import os
 import pty
@@ -22,7 +23,7 @@ import termios
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-SAMPLE = REPOSITORY / "tests" / "sample" / "training_oom.pickle"
+SAMPLE = REPOSITORY / "tests" / "samples" / "recordings" / "long_batch.torch-2.11.pickle.gz"
 
 # Picture, the command that it shows, and of its output: from the line with the first text to the end of the paragraph
 # with the second.
@@ -59,7 +60,7 @@ def terminal_output(binary: Path, command: str) -> str:
     controller, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMN_COUNT, 0, 0))
     with tempfile.TemporaryDirectory(prefix="picture-") as folder:
-        (Path(folder) / "snapshot.pickle").write_bytes(SAMPLE.read_bytes())
+        (Path(folder) / "snapshot.pickle").write_bytes(gzip.decompress(SAMPLE.read_bytes()))
         environment = {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
         with subprocess.Popen(
             [binary, *arguments],
@@ -153,7 +154,7 @@ def draw(command: str, lines: list[str]) -> str:
 
 def drawn_by_the_program(binary: Path, arguments: tuple[str, ...]) -> str:
     with tempfile.TemporaryDirectory(prefix="picture-") as folder:
-        (Path(folder) / "snapshot.pickle").write_bytes(SAMPLE.read_bytes())
+        (Path(folder) / "snapshot.pickle").write_bytes(gzip.decompress(SAMPLE.read_bytes()))
         subprocess.run([binary, *arguments, "-o", "out.svg"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         return (Path(folder) / "out.svg").read_text(encoding="utf-8")
 

@@ -61,17 +61,27 @@ void DeviceMemory::PublishLocked(const Card& card) const {
   PublishUse(static_cast<int32_t>(&card - cards_.data()), ProcessSettings().context_bytes + card.usage.used_bytes);
 }
 
-bool DeviceMemory::ChargeLocked(Card& card, uint64_t size_bytes) {
+uint64_t DeviceMemory::FreeLocked(const Card& card) const {
   const Settings& settings = ProcessSettings();
-  const uint64_t usable = settings.capacity_bytes - std::min(settings.context_bytes, settings.capacity_bytes);
-  if (size_bytes > usable - std::min(usable, card.usage.used_bytes)) {
+  const auto device = static_cast<int32_t>(&card - cards_.data());
+  const uint64_t taken = settings.context_bytes + card.usage.used_bytes + TakenByOthers(device);
+  return settings.capacity_bytes - std::min(taken, settings.capacity_bytes);
+}
+
+bool DeviceMemory::ChargeLocked(Card& card, uint64_t size_bytes) {
+  bool fits = false;
+  WithUseLocked([&] {
+    fits = size_bytes <= FreeLocked(card);
+    if (!fits) return;
+    card.usage.used_bytes += size_bytes;
+    PublishLocked(card);
+  });
+  if (!fits) {
     ++card.usage.refused_count;
     return false;
   }
-  card.usage.used_bytes += size_bytes;
   card.usage.peak_bytes = std::max(card.usage.peak_bytes, card.usage.used_bytes);
   ++card.usage.allocation_count;
-  PublishLocked(card);
   return true;
 }
 
@@ -159,10 +169,9 @@ Usage DeviceMemory::UsageOf(int32_t device) const {
   return static_cast<size_t>(device) < cards_.size() ? cards_[static_cast<size_t>(device)].usage : Usage{};
 }
 
-uint64_t DeviceMemory::FreeBytes(int32_t device) const {
-  const Settings& settings = ProcessSettings();
-  const uint64_t taken = settings.context_bytes + UsageOf(device).used_bytes;
-  return settings.capacity_bytes - std::min(taken, settings.capacity_bytes);
+uint64_t DeviceMemory::FreeBytes(int32_t device) {
+  const std::scoped_lock lock(mutex_);
+  return FreeLocked(CardOf(device));
 }
 
 DeviceMemory& Memory() {

@@ -50,7 +50,8 @@ class DeviceMemory {
 
   std::optional<Range> Find(uintptr_t address) const;
   Usage UsageOf(int32_t device) const;
-  uint64_t FreeBytes(int32_t device) const;
+  /// What neither this process nor another of the dry run has taken.
+  uint64_t FreeBytes(int32_t device);
 
  private:
   struct Card {
@@ -61,6 +62,7 @@ class DeviceMemory {
   };
   Card& CardOf(int32_t device);
   bool ChargeLocked(Card& card, uint64_t size_bytes);
+  uint64_t FreeLocked(const Card& card) const;
   void PublishLocked(const Card& card) const;  // tells the other processes
 
   mutable std::mutex mutex_;

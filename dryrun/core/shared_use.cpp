@@ -7,6 +7,9 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <memory>
 #include <string>
 
 #include "core/settings.h"
@@ -23,25 +26,52 @@ struct Slot {
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-// All slots, zero at first; nullptr where there is no dry run or no room.
-Slot* MapSlots() {
+struct SharedFile {
+  int descriptor = -1;    // stays open: closing it would drop the locks of this process
+  Slot* slots = nullptr;  // zero at first; nullptr where there is no dry run or no room
+};
+
+SharedFile OpenShared() {
   const std::string& folder = ProcessSettings().record_folder;
-  if (folder.empty()) return nullptr;
-  const int file = open((folder + "/use.slots").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (file < 0) return nullptr;
+  if (folder.empty()) return {};
+  SharedFile shared;
+  shared.descriptor = open((folder + "/use.slots").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   constexpr size_t kSizeBytes = sizeof(Slot) * kMostProcesses;
-  void* mapped = MAP_FAILED;
-  if (ftruncate(file, kSizeBytes) == 0) mapped = mmap(nullptr, kSizeBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  close(file);
-  return mapped == MAP_FAILED ? nullptr : static_cast<Slot*>(mapped);
+  if (shared.descriptor < 0 || ftruncate(shared.descriptor, kSizeBytes) != 0) return shared;
+  void* mapped = mmap(nullptr, kSizeBytes, PROT_READ | PROT_WRITE, MAP_SHARED, shared.descriptor, 0);
+  if (mapped != MAP_FAILED) shared.slots = static_cast<Slot*>(mapped);
+  return shared;
 }
 
-Slot* Slots() {
-  static Slot* const slots = MapSlots();
-  return slots;
+const SharedFile& Shared() {
+  static const SharedFile shared = OpenShared();
+  return shared;
 }
 
-bool IsAlive(int32_t process_id) { return kill(process_id, 0) == 0 || errno == EPERM; }
+Slot* Slots() { return Shared().slots; }
+
+// A process that has ended and that its parent has not waited for yet still has its number, and no memory.
+bool HasEnded(int32_t process_id) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
+      std::fopen(("/proc/" + std::to_string(process_id) + "/stat").c_str(), "re"), &std::fclose);
+  char line[512];
+  if (file == nullptr || std::fgets(line, sizeof(line), file.get()) == nullptr) return false;
+  const char* name_end = std::strrchr(line, ')');  // the name may hold anything
+  return name_end != nullptr && (std::strncmp(name_end, ") Z", 3) == 0 || std::strncmp(name_end, ") X", 3) == 0);
+}
+
+bool IsAlive(int32_t process_id) { return (kill(process_id, 0) == 0 || errno == EPERM) && !HasEnded(process_id); }
+
+bool SetLock(int16_t kind) {
+  struct flock lock = {};
+  lock.l_type = kind;
+  lock.l_whence = SEEK_SET;
+  int result = 0;
+  do {
+    result = fcntl(Shared().descriptor, F_SETLKW, &lock);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
 
 void Clear(Slot& slot) {
   for (std::atomic<uint64_t>& used : slot.used_bytes) used = 0;
@@ -70,6 +100,21 @@ Slot* OwnSlot() {
 void PublishUse(int32_t device, uint64_t used_bytes) {
   if (device < 0 || device >= kMostDevices) return;
   if (Slot* slot = OwnSlot()) slot->used_bytes[device] = used_bytes;
+}
+
+void WithUseLocked(const std::function<void()>& change) {
+  const bool is_locked = Shared().descriptor >= 0 && SetLock(F_WRLCK);
+  change();
+  if (is_locked) SetLock(F_UNLCK);
+}
+
+uint64_t TakenByOthers(int32_t device) {
+  const int32_t own = getpid();
+  uint64_t taken_bytes = 0;
+  for (const ProcessUse& user : UsersOf(device)) {
+    if (user.process_id != own) taken_bytes += user.used_bytes;
+  }
+  return taken_bytes;
 }
 
 std::vector<ProcessUse> UsersOf(int32_t device) {

@@ -1,9 +1,10 @@
 #pragma once
-// What every process of the dry run has taken on the cards, so that each can be told of the others, as the management
-// library of real cards tells. A small file that all of them map; a process that is killed is known by its number being
-// gone. Nothing is refused because of others: a program may need them all to fit only one after the other.
+// What every process of the dry run has taken on the cards, so that all of them together cannot take more than there
+// is, and each can be told of the others, as the management library of real cards tells. A small file that all of them
+// map. What a process held is free once it has ended, however it ended.
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace memstrata::device {
@@ -15,6 +16,13 @@ struct ProcessUse {
 
 /// Says what this process has taken, the context included. Cost: one store, once the file is mapped.
 void PublishUse(int32_t device, uint64_t used_bytes);
+
+/// Runs `change` while no other process runs its own: to look at what others hold and take some of the rest is one
+/// step.
+void WithUseLocked(const std::function<void()>& change);
+
+/// What the other living processes have taken, their contexts included. Cost: O(processes).
+uint64_t TakenByOthers(int32_t device);
 
 /// The living processes that have taken something, by their place in the file.
 std::vector<ProcessUse> UsersOf(int32_t device);

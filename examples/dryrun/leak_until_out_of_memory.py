@@ -4,11 +4,11 @@ memstrata dryrun --card rtx4090 --capacity 1GiB -- python leak_until_out_of_memo
 """
 
 import torch
-from language_model import VOCABULARY, LanguageModel
+from language_model import SMALL, LanguageModel
 from torch.nn import functional
 
 BATCH, LENGTH = 8, 256
-LOGIT_COUNT = BATCH * LENGTH * VOCABULARY
+LOGIT_COUNTS = [BATCH * LENGTH * SMALL.vocabulary]
 
 model = LanguageModel().cuda()  # phase: load
 optimizer = torch.optim.SGD(model.parameters(), momentum=0.9)
@@ -20,7 +20,7 @@ def remember(logits: torch.Tensor) -> None:
 
 
 for _ in range(100):  # step
-    tokens = torch.randint(0, VOCABULARY, (BATCH, LENGTH), device="cuda")  # phase: input
+    tokens = torch.randint(0, SMALL.vocabulary, (BATCH, LENGTH), device="cuda")  # phase: input
     logits = model(tokens, [])  # phase: forward
     remember(logits)  # phase: forward
     loss = functional.cross_entropy(logits.flatten(0, 1), tokens.flatten())  # phase: loss

@@ -4,16 +4,16 @@ memstrata dryrun --card rtx4090 -- python training.py
 """
 
 import torch
-from language_model import VOCABULARY, LanguageModel
+from language_model import SMALL, LanguageModel
 from torch.nn import functional
 
 BATCH, LENGTH = 8, 256
-LOGIT_COUNT = BATCH * LENGTH * VOCABULARY
+LOGIT_COUNTS = [BATCH * LENGTH * SMALL.vocabulary]
 
 model = LanguageModel().cuda()  # phase: load
 optimizer = torch.optim.AdamW(model.parameters(), fused=True)
 for _ in range(3):  # step
-    tokens = torch.randint(0, VOCABULARY, (BATCH, LENGTH), device="cuda")  # phase: input
+    tokens = torch.randint(0, SMALL.vocabulary, (BATCH, LENGTH), device="cuda")  # phase: input
     with torch.autocast("cuda", torch.bfloat16):  # phase: forward
         logits = model(tokens, [])  # phase: forward
         loss = functional.cross_entropy(logits.flatten(0, 1), tokens.flatten())  # phase: loss

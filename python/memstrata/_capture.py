@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-import inspect
 import os
 import sys
 from types import TracebackType
 from typing import Any, Callable, Optional, TypeVar, Union
 
+from ._decorate import decorated
 from ._errors import MemstrataError, never_raises, shielded, warn
 from ._options import PathLike, make_options
 from ._recorder import Recorder, activate, active_recorder, deactivate
@@ -43,9 +42,10 @@ class profile(Recording):  # noqa: N801, a context manager is used like a functi
     ones are lost, and the summary says so. `max_entries` bounds the other modes too.
 
     `on_oom`: write the state at the moment of an out-of-memory error, before the exception reaches the program
-    (default), to this path instead, or not at all (False).
+    (default), that of the first such error to this path (`.pickle`) instead, or not at all (False).
 
-    `every`: also write every so many steps; `keep`: how many of each kind of such files stay (the newest).
+    `every`: also write every so many steps; `keep`: how many of each kind of such files stay (the newest, and the first
+    out-of-memory error).
 
     `signal`: a signal (`"SIGUSR1"`, `"SIGUSR2"`, `"SIGHUP"`) that makes it write and go on. SIGTERM always makes it
     write before the process ends. A process that ends without stop() writes as well; one that is killed leaves what
@@ -152,22 +152,9 @@ class profile(Recording):  # noqa: N801, a context manager is used like a functi
         print(f"{text}\nmemstrata: written to {written}", file=sys.stderr)
 
     def __call__(self, function: Function) -> Function:
-        """As a decorator: records the first call, coroutines included; later calls run as they are."""
-        if inspect.iscoroutinefunction(function):
-
-            @functools.wraps(function)
-            async def recorded_coroutine(*arguments: Any, **options: Any) -> Any:
-                with self._first_time():
-                    return await function(*arguments, **options)
-
-            return recorded_coroutine  # type: ignore[return-value]
-
-        @functools.wraps(function)
-        def recorded(*arguments: Any, **options: Any) -> Any:
-            with self._first_time():
-                return function(*arguments, **options)
-
-        return recorded  # type: ignore[return-value]
+        """As a decorator: records the first call until its end, coroutines and generators included. Later calls run as
+        they are."""
+        return decorated(function, self._first_time)
 
     def _first_time(self) -> contextlib.AbstractContextManager[Any]:
         return self if self._take_count == 0 else contextlib.nullcontext()

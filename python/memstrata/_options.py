@@ -78,6 +78,13 @@ def check_path(path: Optional[PathLike]) -> Optional[Path]:
     return result
 
 
+def check_oom_path(path: PathLike) -> Path:
+    """What is written at the failure is a snapshot: there is no time for a report."""
+    if Path(path).suffix != ".pickle":
+        raise ValueError(f"on_oom={os.fspath(path)!r} must end in .pickle")
+    return Path(path)
+
+
 def make_options(
     path: Optional[PathLike],
     mode: str,
@@ -97,7 +104,7 @@ def make_options(
         path=check_path(path),
         mode=chosen,
         max_entries=_at_least_one("max_entries", max_entries) or chosen.max_entries,
-        on_oom=on_oom if isinstance(on_oom, bool) else Path(on_oom),
+        on_oom=on_oom if isinstance(on_oom, bool) else check_oom_path(on_oom),
         every=_at_least_one("every", every),
         keep=_at_least_one("keep", keep) or 1,
         signal=None if signal is None else signals.Signals[_one_of("signal", signal, ("SIGUSR1", "SIGUSR2", "SIGHUP"))],

@@ -122,7 +122,8 @@ class Session:
 
 
 class Retention:
-    """Keeps the newest `keep` files of each kind and removes older ones."""
+    """Keeps the newest `keep` files of each kind and removes older ones. Of out-of-memory errors the first stays too:
+    it is the cause, and later ones often follow from it."""
 
     def __init__(self, keep: int) -> None:
         self._keep = keep
@@ -133,6 +134,6 @@ class Retention:
         if path not in files:
             files.append(path)
         while len(files) > self._keep:
+            oldest = files.pop(1 if kind == "oom" and self._keep > 1 else 0)
             with contextlib.suppress(FileNotFoundError):
-                files[0].unlink()
-            files.pop(0)
+                oldest.unlink()

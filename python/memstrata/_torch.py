@@ -162,7 +162,7 @@ class TorchHistory:
         """cost: PyTorch copies its whole history and looks up the names of its stacks, then it is pickled."""
         kind = reason.rstrip("0123456789")
         path = self._session.part("dumps", f"{reason}.pickle")
-        if kind == "oom" and isinstance(self._options.on_oom, Path):
+        if kind == "oom" and self.oom_count <= 1 and isinstance(self._options.on_oom, Path):
             path = self._named_oom_path(self._options.on_oom)
         self._write(path, reason)
         self._retention.add(kind, path)

@@ -20,7 +20,7 @@ import os
 import pickle
 import sys
 from collections import Counter
-from typing import Any, Optional
+from typing import Any, NoReturn, Optional
 
 SETTINGS_VARIABLE = "MEMSTRATA_DRYRUN_SETTINGS"
 
@@ -40,6 +40,7 @@ class Recorder:
         self.steps: Counter[int] = Counter()  # by optimizer
         self.reads: Counter[tuple[str, int, str, int]] = Counter()  # file, line, function, bytes
         self.ooms: list[tuple[int, int, int, int]] = []  # device, requested, reserved, free bytes
+        self.allocations_at_oom = 0  # of all devices, when the last request failed
         self.peaks: dict[int, tuple[int, int]] = {}  # device: allocated, reserved; before the program reset them
         self.error: Optional[BaseException] = None
         self.notes: list[str] = []
@@ -60,8 +61,32 @@ class Recorder:
             self.notes.append(f"The start-up hook failed: {error!r}")
         self._keep_error()
         atexit.register(self.finish)
+        self._finish_before_exit()
+
+    def _finish_before_exit(self) -> None:
+        """os._exit runs no exit handler, and every forked child of multiprocessing ends with it."""
+        leave = os._exit
+
+        def finish_and_leave(status: int) -> NoReturn:
+            self.finish()
+            self._write_card_record()
+            leave(status)
+
+        os._exit = finish_and_leave
 
     def _start_on_device(self) -> None:
+        self.process_id = os.getpid()  # a child that was forked before the first use of the card has its own record
+        try:
+            self.torch._C._cuda_attach_out_of_memory_observer(self._on_oom)
+            self._record_history()
+        except Exception as error:  # another allocator than PyTorch's own, or an unknown release
+            self.notes.append(f"There is no history of allocations: {error}")
+        try:
+            self._observe_reads()
+        except Exception as error:
+            self.notes.append(f"Reads of device memory are not listed: {error!r}")
+
+    def _record_history(self) -> None:
         memory = self.torch.cuda.memory
         memory._record_memory_history(stacks="python")
 
@@ -69,12 +94,15 @@ class Recorder:
             self.notes.append("The program's own call of _record_memory_history was ignored: the dry run records all.")
 
         memory._record_memory_history = keep_ours
-        self.torch._C._cuda_attach_out_of_memory_observer(self._on_oom)
-        self._observe_reads()
 
     def _on_oom(self, device: int, requested: int, device_total: int, device_free: int) -> None:
         reserved = self.torch.cuda.memory_reserved(device)
         self.ooms.append((device, requested, reserved, device_free))
+        self.allocations_at_oom = self._allocation_count()
+
+    def _allocation_count(self) -> int:
+        devices = range(self.torch.cuda.device_count())
+        return sum(self.torch.cuda.memory_stats(index).get("allocation.all.allocated", 0) for index in devices)
 
     def _count_steps(self) -> None:
         # torch.optim hides its module `optimizer`, so it is not an attribute.
@@ -88,12 +116,13 @@ class Recorder:
 
     def stop_process(self) -> None:
         """Ends the run here, without the program's own clean-up: what would follow was not asked for."""
-        self.finish()
         sys.stdout.flush()
         sys.stderr.flush()
-        if self.card_functions is not None:
-            self.card_functions.memstrata_dryrun_write_record()
         os._exit(0)
+
+    def _write_card_record(self) -> None:
+        if self.card_functions is not None and os.getpid() == self.process_id:
+            self.card_functions.memstrata_dryrun_write_record()
 
     def _keep_peaks(self) -> None:
         reset = self.torch._C._cuda_resetPeakMemoryStats
@@ -142,18 +171,23 @@ class Recorder:
         """Writes the record; only in the process that started it (not in a fork) and only if it used a device."""
         if self.written or os.getpid() != self.process_id or not self.torch.cuda.is_initialized():
             return
-        devices = range(self.torch.cuda.device_count())
-        stats = [self.torch.cuda.memory_stats(device) for device in devices]
-        if not self.ooms and not any(one.get("allocation.all.allocated") for one in stats):
+        if not self.ooms and not any(self._has_used(index) for index in range(self.torch.cuda.device_count())):
             return  # a helper process, as those that compile kernels: it looked at the card and took nothing
         self.written = True
         if self.observer is not None:
             self.card_functions.memstrata_dryrun_observe_reads(None)
         try:
             self._write_snapshot()
+        except Exception as error:
+            self.notes.append(f"There is no snapshot: {error}")
+        try:
             self._write_lines()
         except Exception as error:
             print(f"memstrata dryrun: the record could not be written: {error!r}", file=sys.stderr)
+
+    def _has_used(self, device: int) -> bool:
+        stats = self.torch.cuda.memory_stats(device)  # other allocators than PyTorch's own do not count allocations
+        return any(stats.get(name, 0) > 0 for name in ("allocation.all.allocated", "allocated_bytes.all.peak"))
 
     def _path(self, suffix: str) -> str:
         return os.path.join(self.folder, f"torch-{self.process_id}{suffix}")
@@ -176,6 +210,8 @@ class Recorder:
             allocated, reserved = self.peaks[device]
             lines.append(("peak", device, allocated, reserved, self.torch.cuda.memory_allocated(device)))
         lines += [("oom", *oom) for oom in self.ooms]
+        if self.ooms:
+            lines.append(("after_oom", self._allocation_count() - self.allocations_at_oom))
         lines += [("read", count, *where) for where, count in sorted(self.reads.items())]
         lines += [("note", note) for note in dict.fromkeys(self.notes)]
         if self.error is not None:

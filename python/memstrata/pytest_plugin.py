@@ -20,8 +20,10 @@ from typing import Any, Optional
 
 import pytest
 
+from ._after_import import after_import
 from ._process_memory import peak_resident_bytes, reset_peak, resident_bytes
 from ._sizes import format_size, parse_size
+from ._wrapping import call_before
 
 MARKER = "memstrata"
 PROPERTY = "memstrata"
@@ -39,6 +41,19 @@ class TestPeaks:
     __test__ = False  # no test class of pytest's
 
 
+# What devices showed before the running test reset their peaks.
+_kept_bytes: dict[int, int] = {}
+
+
+def _keep_peaks(torch: Any) -> None:
+    """From now on a test that resets the peak itself hides nothing."""
+
+    def keep(index: int) -> None:
+        _kept_bytes[index] = max(_kept_bytes.get(index, 0), int(torch.cuda.max_memory_allocated(index)))
+
+    call_before(getattr(torch, "_C", None), "_cuda_resetPeakMemoryStats", keep)
+
+
 class Meter:
     """Measures from its making to `read`."""
 
@@ -47,6 +62,7 @@ class Meter:
         if cuda is not None:
             for index in range(cuda.device_count()):
                 cuda.reset_peak_memory_stats(index)
+        _kept_bytes.clear()
         self._is_reset = reset_peak()
         self._begin_bytes = resident_bytes()
         self._begin_peak_bytes = peak_resident_bytes()
@@ -56,7 +72,7 @@ class Meter:
         cuda = _initialised_cuda()
         if cuda is not None:
             for index in range(cuda.device_count()):
-                peak_bytes = int(cuda.max_memory_allocated(index))
+                peak_bytes = max(_kept_bytes.get(index, 0), int(cuda.max_memory_allocated(index)))
                 if peak_bytes > 0:
                     peaks.devices_bytes[f"cuda:{index}"] = peak_bytes
         return peaks
@@ -139,6 +155,17 @@ def pytest_configure(config: pytest.Config) -> None:
         "runs, or the process grows by more",
     )
     config.pluginmanager.register(Summary(config), "memstrata-summary")
+    torch = sys.modules.get("torch")
+    if torch is None:
+        after_import("torch", _keep_peaks)
+    else:
+        _keep_peaks(torch)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A mark that is written wrongly is told before any test runs."""
+    for item in items:
+        Limits.of(item)
 
 
 def _capture_path(folder: Path, nodeid: str) -> Path:

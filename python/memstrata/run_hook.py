@@ -30,13 +30,15 @@ def start() -> None:
 
 
 def run_next_sitecustomize() -> None:
-    """Our file hides another `sitecustomize`, so the next one on the path is run here."""
+    """Our file hides another `sitecustomize`: the next one on the path is run here, and is the module of that name."""
     here = os.path.dirname(os.path.abspath(__file__))
     folders = [os.path.abspath(path) for path in sys.path]
     later = sys.path[folders.index(here) + 1 :] if here in folders else sys.path
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", later)
     if spec is not None and spec.loader is not None:
-        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["sitecustomize"] = module
+        spec.loader.exec_module(module)
 
 
 if __name__ == "sitecustomize":

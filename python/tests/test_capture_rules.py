@@ -13,7 +13,7 @@ import sys
 import threading
 import types
 import warnings
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 from typing import Any, Optional
 
@@ -241,6 +241,42 @@ def test_a_decorated_coroutine_is_recorded_while_it_runs(made: list[StandIn], tm
 
     assert asyncio.run(work()) == "done"
     assert "step" in made[0].calls
+
+
+def test_a_decorated_generator_is_recorded_until_its_end(made: list[StandIn], tmp_path: Path) -> None:
+    @memstrata.profile(tmp_path / "run.pickle", quiet=True)
+    def count() -> Iterator[int]:
+        memstrata.step()
+        received = yield 1
+        yield received
+
+    running = count()
+    assert next(running) == 1
+    assert "step" in made[0].calls and "stop" not in made[0].calls
+    assert running.send(7) == 7
+    assert list(running) == []
+    assert "stop" in made[0].calls
+
+
+def test_a_decorated_asynchronous_generator_gets_what_is_sent_and_thrown(made: list[StandIn], tmp_path: Path) -> None:
+    @memstrata.profile(tmp_path / "run.pickle", quiet=True)
+    async def count() -> AsyncGenerator[Any, Any]:
+        memstrata.step()
+        received = yield 1
+        try:
+            yield received
+        except KeyError:
+            yield "caught"
+
+    async def use() -> list[Any]:
+        running = count()
+        seen = [await running.__anext__(), await running.asend(7), await running.athrow(KeyError())]
+        assert "step" in made[0].calls and "stop" not in made[0].calls
+        await running.aclose()
+        return seen
+
+    assert asyncio.run(use()) == [1, 7, "caught"]
+    assert "stop" in made[0].calls
 
 
 def test_a_decorated_annotation_works_in_threads_and_recursion(made: list[StandIn], tmp_path: Path) -> None:

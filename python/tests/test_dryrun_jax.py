@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
-from frameworks import framework
+from frameworks import FRAMEWORKS, REPOSITORY, framework
 
 
 def last_line(output: str) -> Any:
@@ -84,3 +86,60 @@ print(json.dumps([plan.is_for_cpu, plan.argument_bytes, plan.output_bytes, shape
     assert (argument_bytes, output_bytes) == (WEIGHT_BYTES + INPUT_BYTES, WEIGHT_BYTES)
     assert any("T(8,128)" in shape for shape in shapes)  # tiles, which only a TPU has
     assert "Compiled for one device of v5e:2x2 (tpu), which is not here" in output
+
+
+MODULE = """
+import jax
+print("loaded")
+def loss(weights, inputs):
+    return (inputs @ weights["first"] + weights["second"]).sum()
+def plan():
+    weights = jax.eval_shape(lambda: {"first": jax.numpy.ones((256, 128)), "second": jax.numpy.ones((128,))})
+    return loss, weights, jax.ShapeDtypeStruct((32, 256), "float32")
+def product(left, right):
+    return left @ right
+"""
+
+
+def dryrun(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """`memstrata dryrun --jax` with a module `workload`."""
+    framework("jax")
+    (folder / "workload.py").write_text(MODULE)
+    python = str(FRAMEWORKS / "jax" / "bin" / "python")
+    command = [os.environ["MEMSTRATA_BINARY"], "dryrun", "--python", python, "--jax", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+def test_the_command_says_for_what_it_compiled_and_whether_that_fits(tmp_path: Path) -> None:
+    done = dryrun(tmp_path, "workload:plan", "--capacity", "160KiB", "--json")
+    answer = json.loads(done.stdout)  # what the module prints is not in it
+    schema = json.loads((REPOSITORY / "docs/reference/json/dryrun_jax.schema.json").read_text())
+    assert set(answer) == set(schema["required"])
+    argument_bytes = WEIGHT_BYTES + 128 * 4 + INPUT_BYTES
+    assert (answer["argument_bytes"], answer["output_bytes"]) == (argument_bytes, 4)
+    assert answer["total_bytes"] == argument_bytes + 4 + answer["temp_bytes"]
+    assert answer["is_for_cpu"] is True and answer["target"] == "cpu (this machine)"
+    assert answer["margin_bytes"] == 160 * 1024 - answer["total_bytes"] < 0
+    assert answer["fits"] is False and done.returncode == 3
+
+
+def test_the_command_takes_shapes_and_prints_the_plan(tmp_path: Path) -> None:
+    done = dryrun(tmp_path, "workload:product", "-o", "p.hlo_proto.pb", "--", "float32[32,256]", "bfloat16[256,128]")
+    assert done.returncode == 0, done.stderr
+    assert "workload:product was compiled for cpu (this machine) by JAX" in done.stdout
+    assert "Temporaries are those of the CPU" in done.stdout
+    assert "bf16[256,128]" in done.stdout
+    assert (tmp_path / "p.hlo_proto.pb").stat().st_mode & 0o077 == 0
+
+
+def test_what_the_command_cannot_compile_is_said(tmp_path: Path) -> None:
+    said = {
+        "workload:nothing": "workload:nothing is not found",
+        "workload:product": "workload:product cannot be called without arguments",
+    }
+    for name, sentence in said.items():
+        done = dryrun(tmp_path, name)
+        assert (done.returncode, done.stdout) == (1, "") and sentence in done.stderr
+        assert "Traceback" not in done.stderr
+    assert dryrun(tmp_path, "workload:plan", "--steps", "2").returncode == 2
+    assert not list(tmp_path.glob("*.pb"))

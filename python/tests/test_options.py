@@ -13,6 +13,7 @@ import pytest
     [
         ({"path": "run.txt"}, "run.txt"),
         ({"mode": "everything"}, "mode"),
+        ({"on_oom": "oom.html"}, "on_oom"),
         ({"every": 0}, "every"),
         ({"keep": -1}, "keep"),
         ({"max_entries": 0}, "max_entries"),

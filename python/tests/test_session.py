@@ -95,14 +95,14 @@ def test_only_rank_0_writes_the_index(tmp_path: Path) -> None:
     assert (value["rank_count"], value["complete"], value["identity"]) == (2, False, {"torch": "2.11.0"})
 
 
-def test_the_newest_of_each_kind_stay(tmp_path: Path) -> None:
+def test_the_newest_of_each_kind_and_the_first_failure_stay(tmp_path: Path) -> None:
     retention = Retention(keep=2)
     for number in range(4):
         for kind in ("step", "oom"):
             path = tmp_path / f"{kind}{number}"
             path.touch()
             retention.add(kind, path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["oom2", "oom3", "step2", "step3"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["oom0", "oom3", "step2", "step3"]
 
 
 def test_a_kept_file_that_someone_removed_is_no_problem(tmp_path: Path) -> None:

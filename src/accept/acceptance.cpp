@@ -6,26 +6,28 @@
 
 #include "accept/checklist.h"
 #include "accept/identity.h"
+#include "accept/spec_table.h"
 #include "accept/trial.h"
 
 namespace memstrata::accept {
 namespace {
 
-std::optional<double> Highest(const std::vector<RepeatFigures>& repeats, Measured DeviceFigures::*member) {
-  std::optional<double> highest;
+void TakeHigher(const Measured& candidate, Measured& highest) {
+  if (candidate.value && (!highest.value || *candidate.value > *highest.value)) highest = candidate;
+}
+
+// The highest of one figure over repeats and devices.
+Measured Highest(const std::vector<RepeatFigures>& repeats, Measured DeviceFigures::*member) {
+  Measured highest;
   for (const RepeatFigures& repeat : repeats) {
-    for (const DeviceFigures& device : repeat.devices) {
-      if ((device.*member).value) highest = std::max(highest.value_or(0), *(device.*member).value);
-    }
+    for (const DeviceFigures& device : repeat.devices) TakeHigher(device.*member, highest);
   }
   return highest;
 }
 
-std::optional<double> Highest(const std::vector<RepeatFigures>& repeats, Measured RepeatFigures::*member) {
-  std::optional<double> highest;
-  for (const RepeatFigures& repeat : repeats) {
-    if ((repeat.*member).value) highest = std::max(highest.value_or(*(repeat.*member).value), *(repeat.*member).value);
-  }
+Measured Highest(const std::vector<RepeatFigures>& repeats, Measured RepeatFigures::*member) {
+  Measured highest;
+  for (const RepeatFigures& repeat : repeats) TakeHigher(repeat.*member, highest);
   return highest;
 }
 
@@ -39,12 +41,19 @@ std::optional<double> Cost(std::optional<double> quality, bool higher_is_better)
 }
 
 bool Dominates(const SweepRow& a, const SweepRow& b, bool higher_is_better) {
-  const std::optional<double> a_cost = Cost(a.quality, higher_is_better);
-  const std::optional<double> b_cost = Cost(b.quality, higher_is_better);
-  const bool nowhere_worse =
-      AtMost(a.memory_bytes, b.memory_bytes) && AtMost(a.latency_s, b.latency_s) && AtMost(a_cost, b_cost);
-  return nowhere_worse &&
-         (Below(a.memory_bytes, b.memory_bytes) || Below(a.latency_s, b.latency_s) || Below(a_cost, b_cost));
+  if (a.memory_basis != b.memory_basis) return false;
+  const std::pair<std::optional<double>, std::optional<double>> costs[] = {
+      {a.memory_bytes, b.memory_bytes},
+      {a.latency_s, b.latency_s},
+      {Cost(a.throughput_per_s, true), Cost(b.throughput_per_s, true)},
+      {Cost(a.quality, higher_is_better), Cost(b.quality, higher_is_better)},
+  };
+  bool is_better = false;
+  for (const auto& [own, other] : costs) {
+    if (!AtMost(own, other)) return false;
+    is_better |= Below(own, other);
+  }
+  return is_better;
 }
 
 std::string FileName(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
@@ -76,19 +85,19 @@ Result<Acceptance> Accept(const Spec& spec, const std::string& folder,
 SweepRow RowOf(const std::map<std::string, std::string>& parameters, const Acceptance& acceptance) {
   const std::vector<RepeatFigures>& repeats = acceptance.repeats;
   SweepRow row{.parameters = parameters, .verdict = acceptance.verdict};
-  row.memory_bytes = Highest(repeats, &DeviceFigures::used_bytes);
-  row.memory_basis = "device";
-  if (!row.memory_bytes) {
-    row.memory_bytes = Highest(repeats, &DeviceFigures::framework_bytes);
-    row.memory_basis = "framework";
+  const std::pair<std::string_view, Measured> memory[] = {
+      {"device", Highest(repeats, &DeviceFigures::used_bytes)},
+      {"framework", Highest(repeats, &DeviceFigures::framework_bytes)},
+      {"host", Highest(repeats, &RepeatFigures::host_bytes)},
+  };
+  for (const auto& [basis, measured] : memory) {
+    if (row.memory_bytes || !measured.value) continue;
+    row.memory_bytes = measured.value;
+    row.memory_basis = basis;
+    row.is_lower_bound = measured.is_lower_bound;
   }
-  if (!row.memory_bytes) {
-    row.memory_bytes = Highest(repeats, &RepeatFigures::host_bytes);
-    row.memory_basis = row.memory_bytes ? "host" : "";
-  }
-  row.latency_s = Highest(repeats, &RepeatFigures::iteration_time_s);
-  const double items =
-      acceptance.spec.limits.items_per_iteration * static_cast<double>(acceptance.spec.workload.copies);
+  row.latency_s = Highest(repeats, &RepeatFigures::iteration_time_s).value;
+  const double items = ItemsPerIteration(acceptance.spec) * static_cast<double>(acceptance.spec.workload.copies);
   if (row.latency_s && *row.latency_s > 0) row.throughput_per_s = items / *row.latency_s;
   for (const Check& check : acceptance.checks) {
     if (check.name == "quality") row.quality = check.value;
@@ -105,10 +114,18 @@ void MarkPareto(std::vector<SweepRow>& rows, bool higher_is_better) {
   }
 }
 
+void RedactParameters(std::map<std::string, std::string>& parameters) {
+  for (auto& [name, value] : parameters) {
+    if (!NumberIn(value)) value = "removed";
+  }
+}
+
 void RedactAcceptance(Acceptance& acceptance) {
-  acceptance.identity.command = {"removed"};
+  acceptance.identity.command = {kRedactedCommand};
   acceptance.identity.system.clear();
-  for (InputFile& input : acceptance.identity.inputs) input.file = FileName(input.file);
+  RedactParameters(acceptance.spec.parameters);
+  for (size_t i = 0; i < acceptance.identity.inputs.size(); ++i)
+    acceptance.identity.inputs[i].file = fmt::format("input {}", i + 1);
   for (RepeatFigures& repeat : acceptance.repeats) {
     repeat.folder = FileName(repeat.folder);
     if (!repeat.error_text.empty()) repeat.error_text = "removed";

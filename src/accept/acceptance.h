@@ -48,6 +48,7 @@ struct SweepRow {
   Verdict verdict = Verdict::kUndecided;
   std::optional<double> memory_bytes;  // the worst device peak, else the framework's, else the host's
   std::string memory_basis;            // which of them
+  bool is_lower_bound = false;         // the true peak may be higher
   std::optional<double> latency_s;     // of an iteration, the slowest repeat
   std::optional<double> throughput_per_s;
   std::optional<double> quality;
@@ -63,11 +64,14 @@ Result<Acceptance> Accept(const Spec& spec, const std::string& folder,
 Acceptance Conclude(const Spec& spec, std::vector<RepeatFigures> repeats, Identity identity);
 
 SweepRow RowOf(const std::map<std::string, std::string>& parameters, const Acceptance& acceptance);
-/// Sets is_pareto: less memory, less latency, better quality (`higher_is_better` says which that is). What a row does
-/// not know makes it no better than any.
+/// Sets is_pareto: less memory, less latency, more throughput, better quality (`higher_is_better` says which that is).
+/// What a row does not know makes it no better than any; memory of a device and of the host are not compared.
 void MarkPareto(std::vector<SweepRow>& rows, bool higher_is_better);
 
 /// Takes out folders, host and arguments: what may be shown to strangers.
+inline constexpr const char* kRedactedCommand = "removed";  // in place of the command
 void RedactAcceptance(Acceptance& acceptance);
+/// Of parameters: those that are numbers stay.
+void RedactParameters(std::map<std::string, std::string>& parameters);
 
 }  // namespace memstrata::accept

@@ -22,8 +22,7 @@ class Checklist {
     Transients();
     Outputs();
     TimeAndErrors();
-    Add("host memory, CPU and storage", false,
-        fmt::format("Host memory: {}. CPU time and storage were not measured.", Range(&RepeatFigures::host_bytes)));
+    HostCpuStorage();
     Devices();
     Margin();
     Recorded();
@@ -48,13 +47,22 @@ class Checklist {
   bool HasBudget() const { return a_.spec.limits.device_peak_bytes || a_.spec.limits.framework_peak_bytes; }
   bool RanWell() const { return Passes("errors"); }
 
-  std::string Range(Measured RepeatFigures::*member) const {
+  // The highest of the repeats; nothing where one of them is not known.
+  std::optional<double> Highest(Measured RepeatFigures::*member) const {
     std::optional<double> highest;
     for (const RepeatFigures& repeat : a_.repeats) {
-      if ((repeat.*member).value) highest = std::max(highest.value_or(0), *(repeat.*member).value);
+      if (!(repeat.*member).value) return std::nullopt;
+      highest = std::max(highest.value_or(0), *(repeat.*member).value);
     }
-    return highest ? "peak " + FormatBytes(static_cast<uint64_t>(*highest)) : "not known";
+    return highest;
   }
+
+  std::string BytesWords(Measured RepeatFigures::*member) const {
+    const std::optional<double> bytes = Highest(member);
+    return bytes ? FormatBytes(static_cast<uint64_t>(*bytes)) : "not known";
+  }
+
+  std::string WhyNoDevice() const { return a_.repeats.empty() ? "Nothing ran." : a_.repeats.front().why_no_device; }
 
   template <class Predicate>
   bool OnEveryDevice(Predicate&& holds) const {
@@ -102,7 +110,7 @@ class Checklist {
     const bool whole = OnEveryDevice([](const DeviceFigures& d) {
       return d.framework_bytes.value && !d.framework_bytes.is_lower_bound && !d.used_bytes.is_lower_bound;
     });
-    std::string reason = "No device was measured.";
+    std::string reason = WhyNoDevice();
     for (const RepeatFigures& repeat : a_.repeats) {
       for (const DeviceFigures& device : repeat.devices) {
         const Measured& weak = !device.framework_bytes.value || device.framework_bytes.is_lower_bound
@@ -129,11 +137,21 @@ class Checklist {
                    : "No limit on time or throughput is set.");
   }
 
+  void HostCpuStorage() {
+    const std::optional<double> cpu_s = Highest(&RepeatFigures::cpu_time_s);
+    const bool is_done = RanWell() && cpu_s && Highest(&RepeatFigures::host_bytes) &&
+                         Highest(&RepeatFigures::read_bytes) && Highest(&RepeatFigures::written_bytes);
+    Add("host memory, CPU and storage", is_done,
+        fmt::format("Host memory: peak {}. CPU: {}. Storage: {} read, {} written.",
+                    BytesWords(&RepeatFigures::host_bytes), cpu_s ? fmt::format("{:.3g} s", *cpu_s) : "not known",
+                    BytesWords(&RepeatFigures::read_bytes), BytesWords(&RepeatFigures::written_bytes)));
+  }
+
   void Devices() {
     size_t count = 0;
     for (const RepeatFigures& repeat : a_.repeats) count = std::max(count, repeat.devices.size());
     Add("each device by itself", count > 0,
-        count > 0 ? fmt::format("{}, each judged alone.", FormatCount(count, "device")) : "No device was measured.");
+        count > 0 ? fmt::format("{}, each judged alone.", FormatCount(count, "device")) : WhyNoDevice());
   }
 
   void Margin() {

@@ -35,7 +35,11 @@ struct Iteration {
 struct RepeatFigures {
   std::string folder;
   std::vector<DeviceFigures> devices;
+  std::string why_no_device = "No device was measured.";  // without devices
   Measured host_bytes;
+  Measured cpu_time_s;     // of the commands, with the children that they waited for
+  Measured read_bytes;     // from storage
+  Measured written_bytes;  // to storage
   Measured run_time_s;
   Measured iteration_time_s;  // median of the measured iterations; of a command, its run
   Measured growth_bytes;      // per iteration

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 
+#include "accept/spec_table.h"
 #include "base/units.h"
 
 namespace memstrata::accept {
@@ -61,7 +61,7 @@ Worst WorstDevice(const std::vector<RepeatFigures>& repeats, Measured DeviceFigu
   Worst worst;
   for (const RepeatFigures& repeat : repeats) {
     worst.was_interrupted |= repeat.was_interrupted;
-    if (repeat.devices.empty()) Take(worst, {std::nullopt, false, "No device was measured."}, "");
+    if (repeat.devices.empty()) Take(worst, {std::nullopt, false, repeat.why_no_device}, "");
     for (const DeviceFigures& device : repeat.devices) {
       if (by_framework && !device.framework_bytes.value && HasFramework(repeat)) continue;
       worst.is_disturbed |= !by_framework && device.used_by_others.value_or(false);
@@ -105,7 +105,7 @@ Check Throughput(const Spec& spec, const Worst& time) {
     check.text = "The throughput is not known: " + time.figure.basis;
     return check;
   }
-  const double items = spec.limits.items_per_iteration * static_cast<double>(spec.workload.copies);
+  const double items = ItemsPerIteration(spec) * static_cast<double>(spec.workload.copies);
   check.value = items / *time.figure.value;
   const std::string doubt = Doubt(time);
   check.verdict = *check.value < limit ? Verdict::kFail : doubt.empty() ? Verdict::kPass : Verdict::kUndecided;
@@ -204,11 +204,7 @@ Check Quality(const QualitySpec& quality, const std::vector<RepeatFigures>& repe
 
 std::optional<double> NumberOf(const Spec& spec, const std::string& parameter) {
   const auto found = spec.parameters.find(parameter);
-  if (found == spec.parameters.end()) return std::nullopt;
-  double value = 0;
-  const std::string& text = found->second;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return problem == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+  return found == spec.parameters.end() ? std::nullopt : NumberIn(found->second);
 }
 
 Check Coverage(const Spec& spec) {

@@ -95,14 +95,16 @@ void AddErrors(const MeasuredSession& session, const RunPeaks& peaks, RepeatFigu
   };
   figures.was_interrupted = !session.ended;
   for (const CommandRun& run : session.commands) {
+    const std::string_view who = run.is_beside ? "What ran beside it" : "It";
+    if (run.was_stopped) continue;  // as it should: what it ran beside had ended
     if (!run.ended || EndedFromOutside(run)) {
       figures.was_interrupted = true;
     } else if (run.timed_out) {
-      add(1, fmt::format("It did not end within {} and was stopped.", FormatDuration(run.wall_ns)));
+      add(1, fmt::format("{} did not end within {} and was stopped.", who, FormatDuration(run.wall_ns)));
     } else if (run.exit_status > kSignalBase) {
-      add(1, fmt::format("It was ended by signal {}.", run.exit_status - kSignalBase));
+      add(1, fmt::format("{} was ended by signal {}.", who, run.exit_status - kSignalBase));
     } else if (run.exit_status != 0) {
-      add(1, fmt::format("It ended with status {}.", run.exit_status));
+      add(1, fmt::format("{} ended with status {}.", who, run.exit_status));
     }
   }
   for (const AllocatorPeak& allocator : peaks.allocators) {
@@ -110,6 +112,23 @@ void AddErrors(const MeasuredSession& session, const RunPeaks& peaks, RepeatFigu
       add(allocator.oom_count,
           fmt::format("{} failed for want of memory.", FormatCount(allocator.oom_count, "request")));
   }
+}
+
+// What the commands took of processors and storage; what ran beside them is not theirs.
+void AddEffort(const MeasuredSession& session, RepeatFigures& figures) {
+  const auto sum = [&](std::optional<uint64_t> CommandRun::*member, double unit, const char* basis) {
+    Measured measured{0.0, false, basis};
+    for (const CommandRun& run : session.commands) {
+      if (run.is_beside) continue;
+      if (!(run.*member)) return Measured{std::nullopt, false, "The kernel's count was not recorded."};
+      measured.value = *measured.value + static_cast<double>(*(run.*member)) / unit;
+    }
+    return measured;
+  };
+  figures.cpu_time_s = sum(&CommandRun::cpu_ns, kNsPerS, "By the kernel, with the children that were waited for.");
+  figures.read_bytes =
+      sum(&CommandRun::read_bytes, 1, "By the kernel; what came from the cache of files is not in it.");
+  figures.written_bytes = sum(&CommandRun::written_bytes, 1, "By the kernel, as far as it was written out.");
 }
 
 Measured Retries(const RunPeaks& peaks) {
@@ -132,7 +151,15 @@ RepeatFigures FiguresOfSession(const MeasuredSession& session) {
     if (!IsUnused(peaks, peak)) figures.devices.push_back(FiguresOfDevice(session, peaks, peak));
   }
   AddUnnamedDevices(peaks, figures);
-  figures.host_bytes = ToMeasured(peaks.host);
+  if (figures.devices.empty()) {
+    figures.why_no_device = peaks.devices.empty()
+                                ? "No device was measured."
+                                : "The run used none of the devices, by the processes that the vendor "
+                                  "names; in a container these numbers may be others.";
+  }
+  AddEffort(session, figures);
+  figures.host_bytes =
+      peaks.host ? ToMeasured(*peaks.host) : Measured{std::nullopt, false, "It ended before a sample met it."};
   figures.run_time_s = {static_cast<double>(peaks.wall_ns) / kNsPerS, false,
                         "From the start of the command to its end."};
   figures.retry_count = Retries(peaks);

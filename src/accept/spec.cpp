@@ -63,14 +63,36 @@ void ReadMargin(SpecTable& table, MarginSpec& margin) {
   }
 }
 
-Status ReadLimits(SpecTable table, const WorkloadSpec& workload, LimitsSpec& limits, MarginSpec& margin) {
+// A number, or "{NAME}": a parameter whose every value is one.
+void ReadItems(SpecTable& table, const Spec& spec, LimitsSpec& limits) {
+  constexpr const char* kKey = "items_per_iteration";
+  if (!table.toml().quoted.contains(kKey)) {
+    limits.items_per_iteration = table.Number(kKey, 0).value_or(1);
+    return;
+  }
+  const std::string text = table.Text(kKey).value_or("");
+  const bool is_named = text.size() > 2 && text.front() == '{' && text.back() == '}';
+  limits.items_parameter = is_named ? text.substr(1, text.size() - 2) : "";
+  std::vector<std::string> values;
+  if (const auto swept = spec.sweep.find(limits.items_parameter); swept != spec.sweep.end()) values = swept->second;
+  if (const auto given = spec.parameters.find(limits.items_parameter); given != spec.parameters.end())
+    values.push_back(given->second);
+  const bool are_numbers = !values.empty() && std::all_of(values.begin(), values.end(), [](const std::string& value) {
+    const std::optional<double> number = NumberIn(value);
+    return number && *number >= 0;
+  });
+  if (!are_numbers) table.Fail(kKey, "takes a number, or the name of a parameter with numbers as \"{batch}\"");
+}
+
+Status ReadLimits(SpecTable table, const Spec& spec, LimitsSpec& limits, MarginSpec& margin) {
+  const WorkloadSpec& workload = spec.workload;
   limits.device_peak_bytes = table.Bytes("device_peak");
   limits.framework_peak_bytes = table.Bytes("framework_peak");
   limits.host_peak_bytes = table.Bytes("host_peak");
   limits.run_time_s = table.Number("run_time_s", 0);
   limits.iteration_time_s = table.Number("iteration_time_s", 0);
   limits.throughput_per_s = table.Number("throughput_per_s", 0);
-  limits.items_per_iteration = table.Number("items_per_iteration", 0).value_or(1);
+  ReadItems(table, spec, limits);
   limits.error_count = table.Count("errors", 0, kMostCount).value_or(0);
   limits.allocator_retry_count = table.Count("allocator_retries", 0, kMostCount);
   limits.growth_bytes = table.Bytes("growth_per_iteration");
@@ -95,6 +117,8 @@ Status ReadQuality(SpecTable table, QualitySpec& quality) {
   if (has_number != (quality.minimum || quality.maximum))
     table.Fail("minimum", "or quality.maximum goes with quality.command or quality.function");
   if (quality.output.empty() != quality.reference.empty()) table.Fail("reference", "and quality.output go together");
+  if (!quality.output.empty() && quality.output == quality.reference)
+    table.Fail("reference", "is the file that the workload writes: it would be compared with itself");
   if (quality.tolerance && quality.output.empty()) table.Fail("tolerance", "goes with quality.output");
   if (!quality.function.empty() && quality.function.find(':') == std::string::npos)
     table.Fail("function", "names a function as \"module:function\"");
@@ -135,12 +159,18 @@ Result<Spec> ParseSpec(std::string_view text) {
     MEMSTRATA_TRY(sweep.Finish());
   }
   ReadMaximum(file, spec);
-  MEMSTRATA_TRY(ReadLimits(file.Table("limits"), spec.workload, spec.limits, spec.margin));
+  MEMSTRATA_TRY(ReadLimits(file.Table("limits"), spec, spec.limits, spec.margin));
   MEMSTRATA_TRY(ReadQuality(file.Table("quality"), spec.quality));
   MEMSTRATA_TRY(file.Finish());
   if (spec.CheckCount() == 0)
     return Fail(ErrorCode::kInvalidArgument, "There is nothing to prove: give a limit in [limits] or a [quality].");
   return spec;
+}
+
+double ItemsPerIteration(const Spec& spec) {
+  const auto parameter = spec.parameters.find(spec.limits.items_parameter);
+  if (parameter == spec.parameters.end()) return spec.limits.items_per_iteration;
+  return NumberIn(parameter->second).value_or(0);
 }
 
 Spec WithParameters(const Spec& spec, const std::map<std::string, std::string>& parameters) {

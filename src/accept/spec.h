@@ -39,6 +39,7 @@ struct LimitsSpec {
   std::optional<double> iteration_time_s;
   std::optional<double> throughput_per_s;  // at least; items of `items_per_iteration`
   double items_per_iteration = 1;
+  std::string items_parameter;  // a parameter that says it instead, as the batch size of a sweep; empty: none
   uint64_t error_count = 0;
   std::optional<uint64_t> allocator_retry_count;
   std::optional<uint64_t> growth_bytes;  // per iteration
@@ -86,6 +87,9 @@ Result<Spec> ParseSpec(std::string_view text);
 Spec WithParameters(const Spec& spec, const std::map<std::string, std::string>& parameters);
 /// Every combination of the values to sweep, the last name changing fastest.
 std::vector<std::map<std::string, std::string>> Combinations(const Spec& spec);
+
+/// How many items one iteration does. Parameters that say it were checked to be numbers.
+double ItemsPerIteration(const Spec& spec);
 
 /// `text` with each {NAME} of a parameter replaced. Other braces stay.
 std::string Fill(std::string text, const std::map<std::string, std::string>& parameters);

@@ -12,14 +12,14 @@ namespace {
 
 const plan::TomlTable kEmptyTable;
 
-std::optional<double> ToNumber(const std::string& text) {
+}  // namespace
+
+std::optional<double> NumberIn(const std::string& text) {
   double value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
   return value;
 }
-
-}  // namespace
 
 void SpecTable::Fail(const std::string& key, const std::string& what) {
   if (problem_.empty()) problem_ = fmt::format("{} {}.", Name(key), what);
@@ -45,7 +45,7 @@ std::optional<double> SpecTable::Number(const std::string& key, double least) {
     if (table_.lists.contains(key) || table_.tables.contains(key)) Fail(key, "takes a number");
     return std::nullopt;
   }
-  const std::optional<double> number = ToNumber(found->second);
+  const std::optional<double> number = NumberIn(found->second);
   if (table_.quoted.contains(key) || !number || *number < least) {
     Fail(key, fmt::format("takes a number of at least {}", least));
     return std::nullopt;

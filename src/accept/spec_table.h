@@ -12,6 +12,9 @@
 
 namespace memstrata::accept {
 
+/// The number that a text is; nothing for another text, and for one that is not finite.
+std::optional<double> NumberIn(const std::string& text);
+
 class SpecTable {
  public:
   /// `name` is its path in the file, empty for the file itself. `table` must live as long as this.

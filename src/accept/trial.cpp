@@ -92,6 +92,7 @@ measure::RunRequest RequestOf(const Spec& spec, std::string folder, const Output
   request.sample_rate_hz = spec.workload.sample_rate_hz;
   request.timeout_ns = static_cast<int64_t>(spec.workload.timeout_s * kNsPerS);
   request.mode = ModeOf(spec.workload.capture);
+  request.ends_all = true;  // the next repeat begins on a machine without this one
   request.stdout_descriptor = log.descriptor();
   request.stderr_descriptor = log.descriptor();
   for (const auto& [name, value] : spec.environment) request.variables[name] = Fill(value, spec.parameters);
@@ -182,8 +183,12 @@ void AddComparedQuality(const Spec& spec, fs::file_time_type begin, RepeatFigure
     figures.quality.basis = fmt::format("The run did not write {}.", output);
     return;
   }
-  const Result<OutputComparison> comparison =
-      CompareOutput(output, Fill(spec.quality.reference, spec.parameters), spec.quality.tolerance);
+  const std::string reference = Fill(spec.quality.reference, spec.parameters);
+  if (fs::equivalent(output, reference, problem)) {
+    figures.quality.basis = fmt::format("{} and {} are one file: it would be compared with itself.", output, reference);
+    return;
+  }
+  const Result<OutputComparison> comparison = CompareOutput(output, reference, spec.quality.tolerance);
   if (!comparison) {
     figures.quality.basis = fmt::format("{}: {}", comparison.error().file, comparison.error().message);
     return;
@@ -207,7 +212,7 @@ Result<RepeatFigures> RunRepeat(const Spec& spec, const std::string& folder, con
       request.commands.push_back(EntryCommand(spec, spec.workload.entry, &iteration_logs.back()));
     }
   }
-  for (const Command& command : spec.workload.beside) request.commands.push_back(Fill(command, spec.parameters));
+  for (const Command& command : spec.workload.beside) request.beside.push_back(Fill(command, spec.parameters));
   if (spec.workload.entry.empty()) {
     measure::RunRequest warmup = request;
     warmup.folder = folder + "/warmup.memstrata";

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "accept/acceptance.h"
@@ -84,17 +85,45 @@ Result<int> Init(const Arguments& arguments, Console& console) {
   return kExitOk;
 }
 
-// The specification as it stands, or every combination of its sweep. The worst verdict of a sweep is not its answer:
-// the answer is that of the given parameters, or of the first combination when a swept one is not given.
+// Which combination of a sweep is the answer: that of the given parameters; where a swept one is not given, the first
+// that reaches the declared maximum; else the first. The worst verdict of a sweep is not its answer.
+size_t AnswerOf(const accept::Spec& spec, const std::vector<std::map<std::string, std::string>>& combinations) {
+  const auto find = [&](const auto& is_it) {
+    return static_cast<size_t>(std::find_if(combinations.begin(), combinations.end(), is_it) - combinations.begin());
+  };
+  const size_t given =
+      find([&](const auto& one) { return accept::WithParameters(spec, one).parameters == spec.parameters; });
+  if (given < combinations.size()) return given;
+  const size_t whole =
+      find([&](const auto& one) { return accept::CoverageGaps(accept::WithParameters(spec, one)).empty(); });
+  return whole < combinations.size() ? whole : 0;
+}
+
+// A parameter that only the sweep gives has no value without it.
+Status CheckGiven(const accept::Spec& spec) {
+  for (const auto& [name, values] : spec.sweep) {
+    if (!spec.parameters.contains(name)) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  fmt::format("parameters.{} is not given; --sweep runs the values of sweep.{}.", name, name));
+    }
+  }
+  return {};
+}
+
+// The specification as it stands, or every combination of its sweep.
 Result<accept::Acceptance> RunAll(const accept::Spec& spec, const Arguments& arguments, const std::string& folder,
                                   std::vector<accept::SweepRow>& rows, Console& console) {
   const auto progress = [&](std::string_view text) { console.Progress(text); };
-  if (!arguments.Has("--sweep")) return accept::Accept(spec, folder, progress);
+  if (!arguments.Has("--sweep")) {
+    MEMSTRATA_TRY(CheckGiven(spec));
+    return accept::Accept(spec, folder, progress);
+  }
   const auto combinations = accept::Combinations(spec);
   if (spec.sweep.empty()) return Fail(ErrorCode::kInvalidArgument, "The specification has no [sweep].");
   if (combinations.size() > kMostCombinations)
     return Fail(ErrorCode::kLimitExceeded, fmt::format("The sweep has more than {} combinations.", kMostCombinations));
   std::optional<accept::Acceptance> answer;
+  const size_t answer_index = AnswerOf(spec, combinations);
   for (size_t i = 0; i < combinations.size(); ++i) {
     const accept::Spec one = accept::WithParameters(spec, combinations[i]);
     const std::string place = fmt::format("{}/sweep{}", folder, i + 1);
@@ -103,7 +132,7 @@ Result<accept::Acceptance> RunAll(const accept::Spec& spec, const Arguments& arg
     MEMSTRATA_TRY(WriteWhole(place + "/" + std::string(kMarker), AcceptJson(acceptance, {})));
     rows.push_back(accept::RowOf(combinations[i], acceptance));
     const bool was_interrupted = acceptance.repeats.back().was_interrupted;
-    if (!answer || one.parameters == spec.parameters) answer = std::move(acceptance);
+    if (!answer || i == answer_index) answer = std::move(acceptance);
     if (was_interrupted) break;
   }
   accept::MarkPareto(rows, !spec.quality.maximum.has_value());
@@ -146,7 +175,10 @@ Result<int> AcceptOrInit(const Arguments& arguments, Console& console) {
   std::vector<accept::SweepRow> rows;
   MEMSTRATA_ASSIGN_OR_RETURN(accept::Acceptance acceptance, RunAll(spec, arguments, folder, rows, console));
   console.ClearProgress();
-  if (arguments.Has("--redact")) accept::RedactAcceptance(acceptance);
+  if (arguments.Has("--redact")) {
+    accept::RedactAcceptance(acceptance);
+    for (accept::SweepRow& row : rows) accept::RedactParameters(row.parameters);
+  }
   MEMSTRATA_TRY(Print(arguments, acceptance, rows, folder, console));
   return ExitStatusOf(acceptance.verdict);
 }
@@ -160,7 +192,7 @@ constexpr FlagSpec kFlags[] = {
     {"--schema", "", "", "Print the JSON Schema of specifications"},
     {"--sweep", "", "", "Run every combination of the values in [sweep], and compare them"},
     {"--output", "-o", "PATH", "The folder for sessions and report (default acceptance); with --init the file"},
-    {"--redact", "", "", "Leave folders, the command, the system and messages of the programs out of the report"},
+    {"--redact", "", "", "Leave folders, inputs, the command, the system, texts of parameters and programs out of the report"},
     {"--junit", "", "FILE", "Write the checks as JUnit XML too"},
     kJsonFlag,
     kQuietFlag,

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "cli/common_flags.h"
+#include "cli/dryrun_jax.h"
 #include "cli/verbs.h"
 #include "dryrun/answer.h"
 #include "dryrun/session_folder.h"
@@ -121,10 +122,12 @@ Status RunAll(const Arguments& arguments, const std::optional<Parameter>& parame
 int StatusOf(Verdict verdict) {
   switch (verdict) {
     case Verdict::kFits:
+    case Verdict::kRanAfterErrors:
       return kExitOk;
     case Verdict::kDoesNotFit:
       return kExitAnswerNo;
     case Verdict::kScriptFailed:
+    case Verdict::kNoRecord:
     case Verdict::kCardNotUsed:
       return kExitError;
   }
@@ -165,7 +168,8 @@ Result<int> RunAndPrint(const Arguments& arguments, Console& console) {
 }
 
 int RunDryRun(const Arguments& arguments, Console& console) {
-  return console.Finish(RunAndPrint(arguments, console), arguments.Has("--json"));
+  const Result<int> status = arguments.Has("--jax") ? DryRunJax(arguments, console) : RunAndPrint(arguments, console);
+  return console.Finish(status, arguments.Has("--json"));
 }
 
 constexpr FlagSpec kFlags[] = {
@@ -182,9 +186,16 @@ constexpr FlagSpec kFlags[] = {
     {"--shadow", "", "", "Keep the bytes of copies to the card up to 64 KiB and deliver them when read back"},
     {"--true-after", "", "N", "Make every Nth read of one byte true, which ends loops that wait for a value"},
     {"--convolution-workspace", "", "SIZE", "What each convolution of cuDNN is assumed to need (default 0)"},
+    {"--jax", "", "MODULE:FUNCTION",
+     "Compile a JAX function and show XLA's plan of its memory; after -- the shapes of its arguments, as "
+     "float32[8,128]"},
+    {"--topology", "", "NAME",
+     "With --jax: the TPUs to compile for, as v5e:2x2, which need not be here (default: the CPU)"},
+    {"--platform", "", "NAME", "With --topology: the platform of its compiler (default tpu)"},
     {"--python", "", "PATH", "The interpreter whose PyTorch is checked (default: that of the command)"},
     {"--check", "", "", "Only say what the program's PyTorch needs and what the simulated card lacks"},
-    {"--output", "-o", "FOLDER", "Where the session goes (default dryrun.memstrata)"},
+    {"--output", "-o", "FOLDER",
+     "Where the session goes (default dryrun.memstrata); with --jax the plan (default jax_plan.hlo_proto.pb)"},
     kJsonFlag,
     kQuietFlag,
 };
@@ -193,19 +204,23 @@ constexpr std::string_view kExamples[] = {
     "memstrata dryrun --card rtx4090 --find-arg 1..64 -- python train.py --batch {}",
     "memstrata dryrun --card h100-80g --world 8 --steps 2 -- python train_fsdp.py",
     "memstrata dryrun --check -- python train.py",
+    "memstrata dryrun --jax train:step --topology v5e:2x2 --card tpu-v5e -- 'float32[4096,4096]' 'float32[64,4096]'",
 };
 
 }  // namespace
 
 const Subcommand kDryRun = {
     .name = "dryrun",
-    .summary = "What a PyTorch program takes on a card that is not here, and whether it fits",
+    .summary = "What a PyTorch or JAX program takes on a card that is not here, and whether it fits",
     .description =
         "Runs the program with the real PyTorch (a CUDA build) on a simulated card: every allocation is the true one, "
         "nothing is computed.\n"
         "The program runs on this machine, with its side effects. Allocated bytes are exact for the given program and "
         "inputs; what\n"
         "depends on computed values is a guess and is listed. x86-64 Linux only.\n"
+        "With --jax, a function is compiled and not run; FUNCTION may also be one without arguments that returns "
+        "(function, "
+        "argument, …).\n"
         "Exit status 3: it does not fit.",
     .positional = {},
     .flags = kFlags,

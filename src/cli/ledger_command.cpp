@@ -8,20 +8,12 @@
 namespace memstrata::cli {
 namespace {
 
-/// The recordings of the run's frameworks; none where nothing was recorded, which the session's gaps say.
-Result<std::shared_ptr<SessionIndex>> LoadRecording(const std::string& folder, const Arguments& arguments,
-                                                    Console& console) {
-  const auto progress = [&console](const ReadProgress& now) { console.Progress(ProgressText(now)); };
-  Result<std::shared_ptr<SessionIndex>> recording = LoadSession({folder}, arguments, progress);
-  console.ClearProgress();
-  if (!recording && recording.error().code == ErrorCode::kNotFound) return std::shared_ptr<SessionIndex>();
-  return recording;
-}
-
 Result<std::string> TextOf(const Arguments& arguments, Console& console) {
   const std::string& folder = arguments.positionals.front();
   MEMSTRATA_ASSIGN_OR_RETURN(const measure::MeasuredSession session, measure::ReadSession(folder));
-  MEMSTRATA_ASSIGN_OR_RETURN(const std::shared_ptr<SessionIndex> recording, LoadRecording(folder, arguments, console));
+  const auto progress = [&console](const ReadProgress& now) { console.Progress(ProgressText(now)); };
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::shared_ptr<SessionIndex> recording, LoadSession({folder}, arguments, progress));
+  console.ClearProgress();
   MEMSTRATA_ASSIGN_OR_RETURN(const ledger::Ledger answer,
                              ledger::MakeLedger(session, recording.get(), arguments.Get("--at").value_or("peak")));
   if (arguments.Has("--json")) return LedgerJson(session, answer);

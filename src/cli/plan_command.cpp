@@ -24,42 +24,27 @@ using plan::Card;
 using plan::Plan;
 using plan::PlanRequest;
 
-Result<plan::ModelDescription> ModelOf(const Arguments& arguments, const std::string& from_file) {
-  const std::string model = arguments.Get("--model").value_or(from_file);
-  if (arguments.Has("--parameters") && !model.empty()) {
-    return Fail(ErrorCode::kInvalidArgument, "Give --model or --parameters, not both.");
-  }
-  if (arguments.Has("--parameters")) return plan::DescribeCountText(*arguments.Get("--parameters"));
-  if (!model.empty()) return plan::DescribeAny(model);
-  if (arguments.Has("--asset")) return plan::ModelDescription{.name = "no model", .source = "assets alone"};
-  return Fail(ErrorCode::kInvalidArgument,
-              "Say what to plan for: --model config.json (or a built-in name, or \"layers=32 hidden=4096 …\"), "
-              "--parameters 7e9, or --asset NAME=SIZE.");
-}
-
-Result<PlanRequest> RequestOf(const Arguments& arguments) {
-  PlanRequest request;
-  std::string model;
+// The request file, and the flags that win over it.
+Result<plan::RequestTexts> TextsOf(const Arguments& arguments) {
+  plan::RequestTexts texts;
   if (!arguments.positionals.empty()) {
-    MEMSTRATA_ASSIGN_OR_RETURN(const plan::RequestFile file, plan::ReadRequestFile(arguments.positionals.front()));
-    model = file.model;
-    for (const auto& [name, value] : file.inputs) MEMSTRATA_TRY(plan::SetInput(request.workload, name, value));
+    MEMSTRATA_ASSIGN_OR_RETURN(texts, plan::ReadRequestFile(arguments.positionals.front()));
   }
   for (const plan::InputHelp& input : plan::kWorkloadInputs) {
     for (const std::string& value : arguments.All(input.flag)) {
-      MEMSTRATA_TRY(plan::SetInput(request.workload, input.flag.substr(2), value));
+      texts.inputs.emplace_back(input.flag.substr(2), value);
     }
   }
-  MEMSTRATA_ASSIGN_OR_RETURN(request.model, ModelOf(arguments, model));
-  if (const std::optional<std::string> draft = arguments.Get("--draft")) {
-    MEMSTRATA_ASSIGN_OR_RETURN(request.draft, plan::DescribeAny(*draft));
-  }
-  return request;
+  texts.model = arguments.Get("--model").value_or(texts.model);
+  texts.parameters = arguments.Get("--parameters").value_or(texts.parameters);
+  texts.draft = arguments.Get("--draft").value_or(texts.draft);
+  if (arguments.Has("--card")) texts.cards = arguments.All("--card");
+  return texts;
 }
 
-Result<std::vector<Card>> CardsOf(const Arguments& arguments) {
+Result<std::vector<Card>> CardsOf(const plan::RequestTexts& texts, const Arguments& arguments) {
   std::vector<Card> cards;
-  for (const std::string& name : arguments.All("--card")) {
+  for (const std::string& name : texts.cards) {
     if (name == "all") return plan::BuiltInCards();
     MEMSTRATA_ASSIGN_OR_RETURN(Card card, plan::FindCard(name));
     cards.push_back(std::move(card));
@@ -159,8 +144,9 @@ Result<std::string> Render(const Arguments& arguments, const PlanRequest& reques
 }
 
 Result<int> PlanAndPrint(const Arguments& arguments, Console& console) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const PlanRequest request, RequestOf(arguments));
-  MEMSTRATA_ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(arguments));
+  MEMSTRATA_ASSIGN_OR_RETURN(const plan::RequestTexts texts, TextsOf(arguments));
+  MEMSTRATA_ASSIGN_OR_RETURN(const PlanRequest request, plan::MakeRequest(texts, plan::FileUse::kRead));
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::vector<Card> cards, CardsOf(texts, arguments));
   if (const std::optional<std::string> path = arguments.Get("--from"))
     return PlanFrom(request, cards, *path, arguments, console);
   if (arguments.Has("--dryrun")) return CompareWithDryRun(request, cards, arguments, console);
@@ -235,7 +221,8 @@ const Subcommand kPlan = {
         "fits on a card,\n"
         "the largest batch and sequence that do, and what to change first. No device is needed.\n"
         "Exit status 3: it does not fit.",
-    .positional = {"REQUEST", "A TOML file with `model` and the inputs below; flags win over it", 0, 1},
+    .positional = {"REQUEST",
+                   "A TOML or YAML file with `model`, `draft`, `card` and the inputs below; flags win over it", 0, 1},
     .flags = kFlags,
     .examples = kExamples,
     .run = RunPlan,

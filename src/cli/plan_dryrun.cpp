@@ -22,7 +22,7 @@ constexpr std::string_view kDefaultInterpreter = "python3";
 Result<std::string> ConfigOf(const Arguments& arguments) {
   std::string model = arguments.Get("--model").value_or("");
   if (model.empty() && !arguments.positionals.empty()) {
-    MEMSTRATA_ASSIGN_OR_RETURN(const plan::RequestFile file, plan::ReadRequestFile(arguments.positionals.front()));
+    MEMSTRATA_ASSIGN_OR_RETURN(const plan::RequestTexts file, plan::ReadRequestFile(arguments.positionals.front()));
     model = file.model;
   }
   if (model.ends_with(".json") && !model.ends_with(".index.json")) return std::filesystem::absolute(model).string();
@@ -58,7 +58,7 @@ Result<int> CompareWithDryRun(plan::PlanRequest request, const std::vector<plan:
   request.searches_largest = false;
   MEMSTRATA_ASSIGN_OR_RETURN(const PlanComparison comparison, Compare(request, arguments));
   const Verdict verdict = comparison.run.verdict();
-  if (verdict == Verdict::kScriptFailed || verdict == Verdict::kCardNotUsed) {
+  if (verdict != Verdict::kFits && verdict != Verdict::kDoesNotFit) {
     return Fail(ErrorCode::kInvalidArgument,
                 "The model could not be run; its own message is above. The interpreter (--python) needs a CUDA build "
                 "of PyTorch and transformers 4.56 or later, and transformers must know the model.");

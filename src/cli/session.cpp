@@ -1,7 +1,10 @@
 #include "cli/session.h"
 
+#include "accept/saved_acceptance.h"
 #include "cli/common_flags.h"
 #include "cli/output_file.h"
+#include "cli/session_inputs.h"
+#include "measure/gaps.h"
 #include "query/oom.h"
 #include "query/ranks.h"
 #include "query/redact.h"
@@ -53,11 +56,48 @@ constexpr std::pair<std::string_view, Result<std::string> (*)(const Store&)> kDo
 // The session that a document is of, which is made after its documents.
 using LaterSession = std::shared_ptr<std::weak_ptr<SessionIndex>>;
 
+constexpr const char* kPrivateAcceptance = "It names the command, folders and the system.";
+
+Result<std::string> AcceptanceText(const std::string& file, bool must_be_redacted) {
+  MEMSTRATA_ASSIGN_OR_RETURN(accept::SavedAcceptance saved, accept::ReadSavedAcceptance(file));
+  if (must_be_redacted && !saved.is_redacted) return Fail(ErrorCode::kNotFound, kPrivateAcceptance);
+  return std::move(saved.json);
+}
+
+// The recordings; where there is only a document to show, none, and what the run says is missing.
+Result<Store> OpenInputs(const SessionInputs& inputs, const OpenOptions& options) {
+  Result<Store> store =
+      inputs.files.empty() && inputs.HasDocument() ? OpenSession({}, options) : OpenSession(inputs.files, options);
+  if (store || store.error().code != ErrorCode::kNotFound || !inputs.HasDocument()) return store;
+  store = OpenSession({}, options);
+  if (store && !inputs.measured_folder.empty()) {
+    MEMSTRATA_ASSIGN_OR_RETURN(const measure::MeasuredSession session, measure::ReadSession(inputs.measured_folder));
+    for (const measure::Gap& gap : measure::FindGaps(session))
+      store->missing.push_back({gap.what, gap.why, gap.how_to_get});
+  }
+  return store;
+}
+
 Result<std::string> LedgerText(const std::string& folder, const LaterSession& later) {
   MEMSTRATA_ASSIGN_OR_RETURN(const measure::MeasuredSession session, measure::ReadSession(folder));
   const std::shared_ptr<SessionIndex> recording = later->lock();
   MEMSTRATA_ASSIGN_OR_RETURN(const ledger::Ledger answer, ledger::MakeLedger(session, recording.get(), "peak"));
   return LedgerJson(session, answer);
+}
+
+std::vector<Document> DocumentsOf(const SessionInputs& inputs, bool is_redacted, const LaterSession& later) {
+  std::vector<Document> documents;
+  for (const auto& [name, write] : kDocuments) documents.push_back({name, write});
+  if (!inputs.measured_folder.empty()) {
+    documents.push_back(
+        {"ledger", [folder = inputs.measured_folder, later](const Store&) { return LedgerText(folder, later); }});
+  }
+  if (!inputs.acceptance_file.empty()) {
+    documents.push_back({"acceptance", [file = inputs.acceptance_file, is_redacted](const Store&) {
+                           return AcceptanceText(file, is_redacted);
+                         }});
+  }
+  return documents;
 }
 
 }  // namespace
@@ -69,15 +109,15 @@ Result<std::shared_ptr<SessionIndex>> LoadSession(const std::vector<std::string>
   options.format = format;
   options.context.limits = DefaultReadLimits();
   options.context.progress = progress;
-  MEMSTRATA_ASSIGN_OR_RETURN(Store store, OpenSession(files, options));
-  if (arguments.Has("--redact")) Redact(store);
-  std::vector<Document> documents;
-  for (const auto& [name, write] : kDocuments) documents.push_back({name, write});
+  MEMSTRATA_ASSIGN_OR_RETURN(const SessionInputs inputs, FindInputs(files));
+  MEMSTRATA_ASSIGN_OR_RETURN(Store store, OpenInputs(inputs, options));
+  const bool is_redacted = arguments.Has("--redact");
+  if (is_redacted) Redact(store);
+  if (is_redacted && !inputs.acceptance_file.empty() && !AcceptanceText(inputs.acceptance_file, true))
+    store.missing.push_back({"the acceptance", kPrivateAcceptance, "Write it with `memstrata accept --redact`."});
   const auto later = std::make_shared<std::weak_ptr<SessionIndex>>();
-  if (files.size() == 1 && measure::IsMeasuredSession(files.front()))
-    documents.push_back(
-        {"ledger", [folder = files.front(), later](const Store&) { return LedgerText(folder, later); }});
-  auto session = std::make_shared<SessionIndex>(std::move(store), MEMSTRATA_VERSION, std::move(documents));
+  auto session =
+      std::make_shared<SessionIndex>(std::move(store), MEMSTRATA_VERSION, DocumentsOf(inputs, is_redacted, later));
   *later = session;
   return session;
 }

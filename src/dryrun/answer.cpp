@@ -97,7 +97,8 @@ void NoteProcesses(const DryRunAnswer& answer, std::vector<Note>& notes) {
           processes[i].devices[0].index != processes[j].devices[0].index)
         continue;
       notes.push_back({"warning", "device_shared", processes.size(),
-                       "Several processes used one device. Each had the whole card for itself."});
+                       "Several processes used one device. All of them together could take no more than it has; what "
+                       "one is refused depends on which was faster."});
       return;
     }
   }
@@ -110,6 +111,12 @@ std::vector<Note> NotesOf(const DryRunAnswer& answer) {
   if (answer.has_real_card) {
     notes.push_back({"info", "real_card_here", 1,
                      "This machine has a card. It was left alone; a run on it would measure the truth."});
+  }
+  if (answer.run.verdict() == Verdict::kRanAfterErrors) {
+    notes.push_back(
+        {"warning", "out_of_memory_handled", answer.run.OutOfMemoryCount(),
+         "Requests failed, and the program went on and ended with status 0. The peak is of what it did run. A "
+         "search (--find) takes a value only when no request fails."});
   }
   if (!answer.run.processes.empty()) {
     NoteAssumptions(answer, answer.run.processes.front(), notes);

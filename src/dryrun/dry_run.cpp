@@ -7,15 +7,27 @@
 namespace memstrata::dryrun {
 
 Verdict DryRun::verdict() const {
-  bool used = false;
+  bool has_record = false;
   for (const ProcessRecord& process : processes) {
     for (const DeviceRecord& device : process.devices) {
-      used = true;
-      if (!device.ooms.empty()) return Verdict::kDoesNotFit;
+      has_record = true;
+      const bool is_handled = process.allocations_after_oom.value_or(0) > 0 && exit_status == 0;
+      if (!device.ooms.empty() && !is_handled) return Verdict::kDoesNotFit;
     }
+    // Other allocators than PyTorch's own do not tell of a failed request; the error does.
+    if (exit_status != 0 && process.error_type.find("OutOfMemory") != std::string::npos) return Verdict::kDoesNotFit;
   }
   if (exit_status != 0) return Verdict::kScriptFailed;
-  return used ? Verdict::kFits : Verdict::kCardNotUsed;
+  if (!has_record) return was_card_used ? Verdict::kNoRecord : Verdict::kCardNotUsed;
+  return OutOfMemoryCount() == 0 ? Verdict::kFits : Verdict::kRanAfterErrors;
+}
+
+uint64_t DryRun::OutOfMemoryCount() const {
+  uint64_t count = 0;
+  for (const ProcessRecord& process : processes) {
+    for (const DeviceRecord& device : process.devices) count += device.ooms.size();
+  }
+  return count;
 }
 
 std::optional<uint64_t> DryRun::PeakReservedBytes() const {
@@ -38,6 +50,7 @@ Result<DryRun> RunOnce(const DryRunRequest& request, const Stage& stage) {
   run.host_peak_bytes = child.host_peak_bytes;
   run.wall_ns = child.wall_ns;
   MEMSTRATA_ASSIGN_OR_RETURN(run.processes, ReadRecords(stage.record_folder()));
+  run.was_card_used = WasCardUsed(stage.record_folder());
   return run;
 }
 

@@ -17,8 +17,10 @@ namespace memstrata::dryrun {
 
 enum class Verdict : uint8_t {
   kFits,
-  kDoesNotFit,    // an out-of-memory error was raised, whether the program caught it or not
-  kScriptFailed,  // it ended with another error
+  kRanAfterErrors,  // out-of-memory errors were raised; the program handled them, went on and ended well
+  kDoesNotFit,      // an out-of-memory error was raised and ended the program, or nothing was allocated after it
+  kScriptFailed,    // it ended with another error
+  kNoRecord,        // the card was used by processes that ended without leaving a record
   kCardNotUsed,
 };
 
@@ -27,8 +29,11 @@ struct DryRun {
   int32_t exit_status = 0;
   uint64_t host_peak_bytes = 0;
   int64_t wall_ns = 0;
+  bool was_card_used = false;  // by any process, one without a record included
 
   Verdict verdict() const;
+  /// Of all processes.
+  uint64_t OutOfMemoryCount() const;
   /// The highest peak of reserved memory among the processes; unknown when no hook said.
   std::optional<uint64_t> PeakReservedBytes() const;
 };

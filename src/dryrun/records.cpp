@@ -76,6 +76,8 @@ constexpr LineKind kLineKinds[] = {
      [](const Line& line, ProcessRecord& record) {
        DeviceOf(record, line.numbers[0]).ooms.push_back({line.numbers[1], line.numbers[2], line.numbers[3]});
      }},
+    {"after_oom", 1, 0,
+     [](const Line& line, ProcessRecord& record) { record.allocations_after_oom = line.numbers[0]; }},
     {"kernel", 1, 1,
      [](const Line& line, ProcessRecord& record) { Add(record.kernels, Demangle(line.fields[2]), line.numbers[0]); }},
     {"library", 1, 1,
@@ -147,6 +149,13 @@ uint64_t ProcessRecord::PeakBytes() const {
   uint64_t peak = 0;
   for (const DeviceRecord& device : devices) peak = std::max(peak, device.card_peak_bytes);
   return peak;
+}
+
+bool WasCardUsed(const std::string& folder) {
+  std::ifstream file(folder + "/use.slots", std::ios::binary);
+  char first_owner[sizeof(int32_t)] = {};  // the first slot is taken first, and never given back
+  file.read(first_owner, sizeof(first_owner));
+  return std::any_of(std::begin(first_owner), std::end(first_owner), [](char byte) { return byte != 0; });
 }
 
 Status AddRecordLines(const std::string& text, ProcessRecord& record) {

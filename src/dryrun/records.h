@@ -48,7 +48,9 @@ struct ProcessRecord {
   std::string torch_version;
   std::string cuda_version;
   std::optional<uint64_t> step_count;  // of the optimizer that made most; unknown without the hook
-  std::vector<DeviceRecord> devices;   // those that were used
+  // After the last out-of-memory error; unknown when there was none.
+  std::optional<uint64_t> allocations_after_oom;
+  std::vector<DeviceRecord> devices;  // those that were used
   std::vector<ValueRead> reads;
   std::vector<Count> kernels;  // by their demangled names
   std::vector<Count> library_calls;
@@ -64,6 +66,9 @@ struct ProcessRecord {
 
 /// All processes that used the card, the one with the highest peak first. error: kIo, kCorruptInput.
 Result<std::vector<ProcessRecord>> ReadRecords(const std::string& folder);
+
+/// Whether any process took memory on a card, one that was killed included (dryrun/core/shared_use.cpp).
+bool WasCardUsed(const std::string& folder);
 
 /// Adds the lines of one file to `record`; kCorruptInput names the line.
 Status AddRecordLines(const std::string& text, ProcessRecord& record);

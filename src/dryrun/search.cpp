@@ -20,11 +20,13 @@ std::optional<uint64_t> Number(std::string_view text) {
 Result<bool> Try(Search& search, const RunValue& run_value, uint64_t value) {
   MEMSTRATA_ASSIGN_OR_RETURN(DryRun run, run_value(value));
   const Verdict verdict = run.verdict();
-  if (verdict == Verdict::kScriptFailed || verdict == Verdict::kCardNotUsed) {
+  std::string problem;
+  if (verdict == Verdict::kScriptFailed) problem = fmt::format("ended with status {}", run.exit_status);
+  if (verdict == Verdict::kNoRecord) problem = "left no record of its use of the card";
+  if (verdict == Verdict::kCardNotUsed) problem = "did not use the card";
+  if (!problem.empty()) {
     return Fail(ErrorCode::kNotFound,
-                fmt::format("With {} the program {}, so nothing can be said about larger values.", value,
-                            verdict == Verdict::kCardNotUsed ? std::string("did not use the card")
-                                                             : fmt::format("ended with status {}", run.exit_status)));
+                fmt::format("With {} the program {}, so nothing can be said about larger values.", value, problem));
   }
   const bool fits = verdict == Verdict::kFits;
   search.trials.push_back({value, std::move(run)});

@@ -19,6 +19,32 @@ DryRun NotFitting() {
   return run;
 }
 
+TEST(Verdict, AnErrorIsHandledWhenTheProgramWentOnAndEndedWell) {
+  DryRun run = NotFitting();
+  run.processes[0].allocations_after_oom = 3;
+  EXPECT_EQ(run.verdict(), Verdict::kDoesNotFit);
+  run.exit_status = 0;
+  EXPECT_EQ(run.verdict(), Verdict::kRanAfterErrors);
+  EXPECT_EQ(run.OutOfMemoryCount(), 1u);
+  run.processes[0].allocations_after_oom = 0;
+  EXPECT_EQ(run.verdict(), Verdict::kDoesNotFit);
+}
+
+TEST(Verdict, AnErrorThatNoAllocatorToldOf) {
+  DryRun run = Fitting();
+  run.processes[0].error_type = "OutOfMemoryError";
+  EXPECT_EQ(run.verdict(), Verdict::kFits);  // it was caught
+  run.exit_status = 1;
+  EXPECT_EQ(run.verdict(), Verdict::kDoesNotFit);
+}
+
+TEST(Verdict, ACardThatWasUsedWithoutARecordIsNotOneThatWasNotUsed) {
+  DryRun run;
+  EXPECT_EQ(run.verdict(), Verdict::kCardNotUsed);
+  run.was_card_used = true;
+  EXPECT_EQ(run.verdict(), Verdict::kNoRecord);
+}
+
 TEST(ParseParameter, BothForms) {
   const auto named = ParseParameter("BATCH=2..64", true);
   ASSERT_TRUE(named);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "model/allocator/block_rounding.h"
+
 namespace memstrata {
 namespace {
 
@@ -143,6 +145,58 @@ void FindHoles(const Store& store, const Heap& heap, Moment at, HeapState& state
   }
 }
 
+// A gap behind a block of the large pool that may be the rest which the allocator did not split off.
+struct Rest {
+  uint64_t begin = 0;  // addresses
+  uint64_t end = 0;
+  uint32_t block = 0;
+  uint32_t block_begin_seq = 0;
+  bool held_another = false;
+};
+
+// Gaps behind blocks whose size follows from rounding, in order of address.
+std::vector<Rest> PossibleRests(const Store& store, const HeapState& state) {
+  const AllocationTable& table = store.allocations;
+  std::vector<Rest> rests;
+  for (uint32_t i = 0; i < state.blocks.size(); ++i) {
+    const StateBlock& block = state.blocks[i];
+    const StateSegment& segment = state.segments[block.segment];
+    const uint32_t row = block.allocation;
+    const bool is_guess = (table.flags[row] & kBlockApproximate) != 0 && table.alloc_seq[row] != kNone;
+    if (segment.kind != SegmentKind::kLarge || !is_guess) continue;
+    const bool is_last = i + 1 == state.blocks.size() || state.blocks[i + 1].segment != block.segment;
+    const uint64_t begin = block.offset_bytes + block.size_bytes;
+    const uint64_t end = is_last ? segment.size_bytes : state.blocks[i + 1].offset_bytes;
+    if (end > begin && end - begin <= BlockRounding::kMostUnsplitBytes)
+      rests.push_back({segment.addr + begin, segment.addr + end, i, table.alloc_seq[row]});
+  }
+  return rests;
+}
+
+// Blocks take the low end of a free block, and what is left of it is split off only where it is larger than
+// kMostUnsplitBytes. So a gap of at most that, in which nothing has lain since the block before it was allocated, was
+// never split off: it belongs to the block.
+void GiveRestsToBlocks(const Store& store, const Heap& heap, Moment at, HeapState& state) {
+  std::vector<Rest> rests = PossibleRests(store, state);
+  if (rests.empty()) return;
+  const AllocationTable& table = store.allocations;
+  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
+    const uint64_t addr = table.addr[row];
+    const auto rest = std::upper_bound(rests.begin(), rests.end(), addr,
+                                       [](uint64_t value, const Rest& of) { return value < of.end; });
+    if (rest == rests.end() || addr < rest->begin) continue;
+    const bool began = table.alloc_seq[row] == kNone || table.alloc_seq[row] < at.event_count;
+    if (began && table.free_seq[row] >= rest->block_begin_seq) rest->held_another = true;
+  }
+  for (const Rest& rest : rests) {
+    if (rest.held_another) continue;
+    StateBlock& block = state.blocks[rest.block];
+    block.size_bytes += rest.end - rest.begin;
+    state.rounding_bytes += rest.end - rest.begin;
+    state.segments[block.segment].used_bytes += rest.end - rest.begin;
+  }
+}
+
 // From order of address to order of reading.
 void OrderForReading(const Store& store, HeapState& state) {
   const auto pool_key = [&](const StateSegment& segment) {
@@ -190,6 +244,7 @@ HeapState StateAt(const Store& store, const Heap& heap, Moment at) {
   }
   PlaceBlocks(store, at, rows, state);
   state.is_approximate |= state.segments_guessed;
+  GiveRestsToBlocks(store, heap, at, state);
   FindHoles(store, heap, at, state);
   OrderForReading(store, state);
   return state;

@@ -76,5 +76,75 @@ TEST(HeapState, CountsBlocksWhoseSegmentIsMissing) {
   EXPECT_GT(state.outside_bytes, 0U);
 }
 
+// A heap in one large segment of 20 MiB whose blocks are placed by hand.
+class RestsTest : public ::testing::Test {
+ protected:
+  static constexpr uint64_t kBase = 0x7f0000000000;
+  static constexpr uint64_t kMib = uint64_t{1} << 20;
+
+  void Add(uint64_t offset_bytes, uint64_t size_bytes, uint32_t alloc_seq, uint32_t free_seq) {
+    AllocationTable& table = store_.allocations;
+    table.addr.PushBack(kBase + offset_bytes);
+    table.size_bytes.PushBack(size_bytes);
+    table.block_bytes.PushBack(size_bytes);
+    table.alloc_seq.PushBack(alloc_seq);
+    table.free_requested_seq.PushBack(free_seq);
+    table.free_seq.PushBack(free_seq);
+    table.stack.PushBack({0});
+    table.free_stack.PushBack({0});
+    table.stream.PushBack(0);
+    table.pool.PushBack(kNone);
+    table.flags.PushBack(kBlockApproximate);
+    heap_.allocations.end = static_cast<uint32_t>(table.size());
+  }
+
+  HeapState After(uint32_t seq) {
+    SegmentTable& table = store_.segments;
+    table.addr.PushBack(kBase);
+    table.size_bytes.PushBack(20 * kMib);
+    table.kind.PushBack(SegmentKind::kLarge);
+    table.begin_seq.PushBack(kNone);
+    table.end_seq.PushBack(kNone);
+    table.stream.PushBack(0);
+    table.pool.PushBack(kNone);
+    table.stack.PushBack({0});
+    heap_.segments = {0, 1};
+    store_.streams.push_back(0);
+    for (uint32_t event = 0; event <= seq; ++event) {
+      store_.events.kind.PushBack(EventKind::kAlloc);
+      store_.events.stream.PushBack(0);
+    }
+    heap_.events = {0, seq + 1};
+    return StateAt(store_, heap_, Moment::AfterEvent(seq));
+  }
+
+  Store store_;
+  Heap heap_;
+};
+
+TEST_F(RestsTest, AGapThatNothingEverLayInBelongsToTheBlockBeforeIt) {
+  Add(0, 4 * kMib, 0, kNone);
+  Add(4 * kMib, 15 * kMib + kMib / 2, 1, kNone);  // half a MiB of the segment is left: not split off
+  const HeapState state = After(1);
+  EXPECT_EQ(state.idle_bytes, 0U);
+  EXPECT_TRUE(state.holes.empty());
+  EXPECT_EQ(state.rounding_bytes, kMib / 2);
+}
+
+TEST_F(RestsTest, AGapThatHeldAnotherBlockIsAHole) {
+  Add(0, 4 * kMib, 0, kNone);
+  Add(4 * kMib, kMib, 1, 3);  // freed at the moment
+  Add(5 * kMib, 15 * kMib, 2, kNone);
+  const HeapState state = After(3);
+  EXPECT_EQ(state.idle_bytes, kMib);
+  ASSERT_EQ(state.holes.size(), 1U);
+}
+
+TEST_F(RestsTest, AGapOfMoreThanAMebibyteIsSplitOff) {
+  Add(0, 18 * kMib, 0, kNone);
+  const HeapState state = After(0);
+  EXPECT_EQ(state.idle_bytes, 2 * kMib);
+}
+
 }  // namespace
 }  // namespace memstrata

@@ -20,6 +20,10 @@ using measure::ProcessUse;
 constexpr size_t kMostCurvePoints = 600;
 constexpr const char* kNoUsers = "The vendor does not say who uses the device.";
 constexpr const char* kHidden = "The vendor names the process and hides its memory.";
+constexpr size_t kMostProcessLines = 16;
+constexpr const char* kOtherNumbers =
+    "The vendor's numbers of processes are not those that are seen here, as in a container: what it names may be this "
+    "run's.";
 constexpr const char* kNotNamed =
     "The vendor does not name this process: it is in another container, or has no context on the device.";
 
@@ -58,15 +62,28 @@ class DeviceBalance {
  private:
   void AddProcess(const FrameworkProcess& process) {
     std::optional<uint64_t> reserved_bytes;
+    bool is_on_device = false;
     for (const measure::FrameworkDevice& device : process.devices) {
       if (DeviceIndexOf(session_, device) != sample_.device) continue;
+      is_on_device = true;
       ProcessLines own = LinesOnDevice(process, device.device, recording_, sample_.time_ns);
       if (!own.reserved_bytes) continue;
       reserved_bytes = reserved_bytes.value_or(0) + *own.reserved_bytes;
       balance_.is_approximate |= own.is_approximate;
       std::move(own.lines.begin(), own.lines.end(), std::back_inserter(balance_.lines));
     }
-    if (reserved_bytes) AddOutside(process, *reserved_bytes);
+    if (reserved_bytes) {
+      AddOutside(process, *reserved_bytes);
+    } else if (is_on_device && UseOf(process) != nullptr) {
+      AddOutside(process, 0);  // its framework holds nothing yet, or nothing any more
+    }
+  }
+
+  const ProcessUse* UseOf(const FrameworkProcess& process) const {
+    if (!sample_.processes) return nullptr;
+    const auto use = std::find_if(sample_.processes->begin(), sample_.processes->end(),
+                                  [&](const ProcessUse& one) { return one.process_id == process.process_id; });
+    return use == sample_.processes->end() ? nullptr : &*use;
   }
 
   // What the process uses by the vendor's count, less what its framework holds.
@@ -74,29 +91,46 @@ class DeviceBalance {
     recorded_.insert(process.process_id);
     Line line = {Term::kProcessOutside, process.label, {}, std::nullopt, kNoUsers};
     if (sample_.processes) {
-      const auto use = std::find_if(sample_.processes->begin(), sample_.processes->end(),
-                                    [&](const ProcessUse& one) { return one.process_id == process.process_id; });
-      line.note = use == sample_.processes->end() ? kNotNamed : use->used_bytes ? "" : kHidden;
+      const ProcessUse* use = UseOf(process);
+      line.note = use == nullptr ? kNotNamed : use->used_bytes ? "" : kHidden;
+      names_otherwise_ |= use == nullptr && reserved_bytes > 0;
       if (line.note.empty()) line.bytes = Difference(*use->used_bytes, reserved_bytes);
     }
     balance_.lines.push_back(std::move(line));
   }
 
   void AddUsers() {
-    AddSum(Term::kUnrecordedProcesses, [this](int32_t id) { return tree_.contains(id) && !recorded_.contains(id); });
-    AddSum(Term::kOtherProcesses, [this](int32_t id) { return !tree_.contains(id) && !recorded_.contains(id); });
+    const char* why = !sample_.processes ? kNoUsers : names_otherwise_ ? kOtherNumbers : nullptr;
+    if (why != nullptr) {
+      balance_.lines.push_back(Unknown(Term::kUnrecordedProcesses, why));
+      balance_.lines.push_back(Unknown(Term::kOtherProcesses, why));
+      return;
+    }
+    AddEach(Term::kUnrecordedProcesses, [this](int32_t id) { return tree_.contains(id) && !recorded_.contains(id); });
+    AddEach(Term::kOtherProcesses, [this](int32_t id) { return !tree_.contains(id) && !recorded_.contains(id); });
   }
 
+  // A line for each process, the largest first; of many the rest as one line.
   template <class Belongs>
-  void AddSum(Term term, const Belongs& belongs) {
-    uint64_t sum_bytes = 0;
-    const char* why = sample_.processes ? nullptr : kNoUsers;
-    for (const ProcessUse& use : sample_.processes.value_or(std::vector<ProcessUse>{})) {
-      if (!belongs(use.process_id)) continue;
-      if (!use.used_bytes) why = kHidden;
-      sum_bytes += use.used_bytes.value_or(0);
+  void AddEach(Term term, const Belongs& belongs) {
+    std::vector<ProcessUse> users;
+    std::copy_if(sample_.processes->begin(), sample_.processes->end(), std::back_inserter(users),
+                 [&](const ProcessUse& use) { return belongs(use.process_id); });
+    std::sort(users.begin(), users.end(), [](const ProcessUse& a, const ProcessUse& b) {
+      return std::pair(a.used_bytes, -a.process_id) > std::pair(b.used_bytes, -b.process_id);
+    });
+    uint64_t rest_bytes = 0;
+    for (size_t i = 0; i < users.size(); ++i) {
+      if (i >= kMostProcessLines && users[i].used_bytes) {
+        rest_bytes += *users[i].used_bytes;
+        continue;
+      }
+      Line line =
+          users[i].used_bytes ? Known(term, static_cast<int64_t>(*users[i].used_bytes)) : Unknown(term, kHidden);
+      line.process = fmt::format("process {}", users[i].process_id);
+      balance_.lines.push_back(std::move(line));
     }
-    balance_.lines.push_back(why == nullptr ? Known(term, static_cast<int64_t>(sum_bytes)) : Unknown(term, why));
+    if (users.empty() || rest_bytes > 0) balance_.lines.push_back(Known(term, static_cast<int64_t>(rest_bytes)));
   }
 
   const MeasuredSession& session_;
@@ -104,8 +138,37 @@ class DeviceBalance {
   const DeviceSample& sample_;
   const std::set<int32_t> tree_;
   std::set<int32_t> recorded_;
+  bool names_otherwise_ = false;  // the vendor numbers processes otherwise than they are numbered here
   Balance balance_;
 };
+
+// Anonymous and shared memory: the cache of files is no use, since the kernel gives it back when it is asked for.
+void AddHolders(const measure::HostSample& sample, uint64_t tensor_bytes, Balance& balance) {
+  const auto add = [&balance](Term term, std::optional<int64_t> bytes, const char* note) {
+    balance.lines.push_back({term, {}, {}, bytes, note});
+  };
+  if (sample.process_count == 0) {
+    add(Term::kResident, std::nullopt, "No process of the run was there at this sample.");
+  } else if (!sample.held_bytes) {
+    add(Term::kResident, std::nullopt, "How much its processes share was not asked at this sample.");
+  } else {
+    add(Term::kResident, Difference(*sample.held_bytes, tensor_bytes),
+        "Anonymous and shared memory of the run beside tensors; negative where tensors were never touched.");
+  }
+  const bool knows_run = sample.process_count == 0 || sample.held_bytes.has_value();
+  if (sample.machine_held_bytes && knows_run) {
+    add(Term::kOtherProcesses, Difference(*sample.machine_held_bytes, sample.held_bytes.value_or(0)),
+        "Anonymous and shared memory of all others.");
+  } else {
+    add(Term::kOtherProcesses, std::nullopt,
+        "What all processes hold, or what this run does of it, is not known here.");
+  }
+  if (sample.kernel_bytes) {
+    add(Term::kKernel, static_cast<int64_t>(*sample.kernel_bytes), "Slabs that stay, stacks, page tables.");
+  } else {
+    add(Term::kKernel, std::nullopt, "The kernel does not say.");
+  }
+}
 
 std::optional<Balance> HostBalance(const MeasuredSession& session, SessionIndex* recording,
                                    const measure::HostSample& sample) {
@@ -121,11 +184,7 @@ std::optional<Balance> HostBalance(const MeasuredSession& session, SessionIndex*
       balance.lines.push_back(std::move(line));
     }
   }
-  balance.lines.push_back(
-      Known(Term::kResident, Difference(sample.resident_bytes, tensor_bytes),
-            "Resident memory of the run beside tensors; negative where tensors were never touched."));
-  balance.lines.push_back(
-      Unknown(Term::kOtherProcesses, "Other processes and the kernel are not told apart: they are in the rest."));
+  AddHolders(sample, tensor_bytes, balance);
   Close(balance);
   return balance;
 }

@@ -16,11 +16,12 @@ enum class Term : uint8_t {
   kUnrecordedProcesses,  // processes of the run that recorded nothing
   kOtherProcesses,       // that are not of the run
   kDriverReserve,        // kept by driver and firmware
-  kResident,             // host: the rest of a process's resident memory
+  kResident,             // host: what the run's processes hold beside tensors
+  kKernel,               // host: the kernel itself
 };
 inline constexpr std::string_view kTermNames[] = {
     "tensors",         "rounding",       "idle",     "private_pools", "process_outside", "unrecorded_processes",
-    "other_processes", "driver_reserve", "resident",
+    "other_processes", "driver_reserve", "resident", "kernel",
 };
 
 struct Line {

@@ -40,7 +40,7 @@ MeasuredSession Example() {
   session.device_samples.push_back({0, 0, 120, 880, std::vector<ProcessUse>{{77, 70}}});
   session.device_samples.push_back({10, 0, 500, 500, std::vector<ProcessUse>{{9, 300}, {10, 60}, {77, 70}}});
   session.device_samples.push_back({20, 0, 400, 600, std::vector<ProcessUse>{{9, 200}, {10, 60}, {77, 70}}});
-  session.host_samples.push_back({0, 2, 100, 100, 0, 0, 0, 3000, std::nullopt});
+  session.host_samples.push_back({0, 2, 100, 100, 0, 0, 0, 3000, std::nullopt, 95, 90, 500, 200});
   FrameworkProcess process;
   process.label = "rank0";
   process.process_id = 9;
@@ -90,21 +90,83 @@ TEST(Ledger, WhatTheVendorDoesNotSayIsUnknownAndNotZero) {
   for (const Line& line : balance.lines) EXPECT_TRUE(line.bytes || !line.note.empty());
 }
 
-TEST(Ledger, AHiddenProcessMakesItsSumUnknown) {
+TEST(Ledger, AHiddenProcessHidesNoOther) {
   MeasuredSession session = Example();
-  (*session.device_samples[1].processes)[2].used_bytes.reset();
+  session.device_samples[1].processes->push_back({78, std::nullopt});
+  const Balance balance = MakeLedger(session, nullptr, "peak")->devices[0].balance;
+  EXPECT_EQ(BytesOf(balance, Term::kOtherProcesses), 70);
+  const auto hidden = std::find_if(balance.lines.begin(), balance.lines.end(), [](const Line& line) {
+    return line.term == Term::kOtherProcesses && line.process == "process 78";
+  });
+  ASSERT_NE(hidden, balance.lines.end());
+  EXPECT_EQ(hidden->bytes, std::nullopt);
+  EXPECT_FALSE(hidden->note.empty());
+  EXPECT_EQ(SumOf(balance), 500);
+}
+
+TEST(Ledger, OfManyProcessesTheRestIsOneLine) {
+  MeasuredSession session = Example();
+  session.device_samples[1].processes->clear();
+  for (int32_t id = 100; id < 130; ++id) session.device_samples[1].processes->push_back({id, 5});
+  session.processes.clear();
+  const Balance balance = MakeLedger(session, nullptr, "peak")->devices[0].balance;
+  const auto count = std::count_if(balance.lines.begin(), balance.lines.end(),
+                                   [](const Line& line) { return line.term == Term::kOtherProcesses; });
+  EXPECT_EQ(count, 17);
+  EXPECT_EQ(SumOf(balance), 500);
+  EXPECT_EQ(balance.unexplained_bytes, 500 - 50 - 30 * 5);
+}
+
+TEST(Ledger, WhereProcessesHaveOtherNumbersNobodysMemoryIsCountedTwice) {
+  MeasuredSession session = Example();
+  for (measure::DeviceSample& sample : session.device_samples) sample.processes = std::vector<ProcessUse>{{4711, 430}};
   const Balance balance = MakeLedger(session, nullptr, "peak")->devices[0].balance;
   EXPECT_EQ(BytesOf(balance, Term::kOtherProcesses), std::nullopt);
-  EXPECT_EQ(BytesOf(balance, Term::kUnrecordedProcesses), 60);
+  EXPECT_EQ(BytesOf(balance, Term::kUnrecordedProcesses), std::nullopt);
+  EXPECT_GE(balance.unexplained_bytes, 0);
   EXPECT_EQ(SumOf(balance), 500);
+}
+
+TEST(Ledger, ARecordedProcessThatHoldsNothingYetIsNoStranger) {
+  MeasuredSession session = Example();
+  session.processes[0].samples.erase(session.processes[0].samples.begin());  // its first answer comes after the peak
+  const Balance balance = MakeLedger(session, nullptr, "peak")->devices[0].balance;
+  EXPECT_EQ(BytesOf(balance, Term::kProcessOutside), 300);
+  EXPECT_EQ(BytesOf(balance, Term::kUnrecordedProcesses), 60);
+}
+
+TEST(Ledger, OfEqualPeaksTheLastIsTakenThatTheFrameworkAnswered) {
+  MeasuredSession session = Example();
+  session.device_samples[2].used_bytes = 500;  // at 20: the framework's last answer is at 19
+  EXPECT_EQ(MakeLedger(session, nullptr, "peak")->devices[0].balance.time_ns, 10);
+  session.device_samples[2].time_ns = 19;
+  EXPECT_EQ(MakeLedger(session, nullptr, "peak")->devices[0].balance.time_ns, 19);
 }
 
 TEST(Ledger, TheHostAddsUpToo) {
   const auto answer = MakeLedger(Example(), nullptr, "peak");
   ASSERT_TRUE(answer->host);
   EXPECT_EQ(answer->host->used_bytes, 1000U);
-  EXPECT_EQ(BytesOf(*answer->host, Term::kResident), 100);
-  EXPECT_EQ(answer->host->unexplained_bytes, 900);
+  EXPECT_EQ(BytesOf(*answer->host, Term::kResident), 90);
+  EXPECT_EQ(BytesOf(*answer->host, Term::kOtherProcesses), 500 - 90);
+  EXPECT_EQ(BytesOf(*answer->host, Term::kKernel), 200);
+  EXPECT_EQ(answer->host->unexplained_bytes, 300);
+}
+
+TEST(Ledger, WhatTheHostDoesNotSayIsUnknownAndNotZero) {
+  for (const bool has_process : {true, false}) {
+    MeasuredSession session = Example();
+    measure::HostSample& sample = session.host_samples[0];
+    sample.process_count = has_process ? 2 : 0;
+    sample.held_bytes.reset();
+    sample.machine_held_bytes.reset();
+    sample.kernel_bytes.reset();
+    const Balance balance = *MakeLedger(session, nullptr, "peak")->host;
+    for (const Term term : {Term::kResident, Term::kOtherProcesses, Term::kKernel})
+      EXPECT_EQ(BytesOf(balance, term), std::nullopt);
+    for (const Line& line : balance.lines) EXPECT_FALSE(line.note.empty());
+    EXPECT_EQ(balance.unexplained_bytes, 1000);
+  }
 }
 
 // Whatever processes, counters and holes in knowledge there are, each balance adds up to what the device says.
@@ -131,7 +193,9 @@ TEST(Ledger, EverySumIsExact) {
         }
       }
       session.device_samples.push_back(sample);
-      session.host_samples.push_back({time, 1, below(1 << 30), 0, 0, 0, 0, below(1 << 30), std::nullopt});
+      const auto maybe = [&] { return below(3) ? std::optional<uint64_t>(below(1 << 30)) : std::nullopt; };
+      session.host_samples.push_back({time, static_cast<uint32_t>(below(3)), below(1 << 30), 0, 0, 0, 0, below(1 << 30),
+                                      std::nullopt, maybe(), maybe(), maybe(), maybe()});
     }
     for (int32_t id = 1; id <= 3; ++id) {
       FrameworkProcess process;

@@ -34,7 +34,9 @@ const Sample* Choose(const std::vector<Sample>& samples, When when, int64_t limi
     const std::optional<uint64_t> value = bytes(sample);
     if (!value) continue;
     if (when.kind == When::Kind::kPeak) {
-      if (chosen == nullptr || *value > *bytes(*chosen)) chosen = &sample;
+      // Of equal ones the last while the frameworks still answered: most is known then.
+      const bool is_later = chosen != nullptr && *value == *bytes(*chosen) && sample.time_ns <= limit_ns;
+      if (chosen == nullptr || *value > *bytes(*chosen) || is_later) chosen = &sample;
     } else if (chosen == nullptr || sample.time_ns <= limit_ns) {
       chosen = &sample;
     }
@@ -69,7 +71,7 @@ const DeviceSample* FindDeviceSample(const MeasuredSession& session, uint32_t de
 
 const HostSample* FindHostSample(const MeasuredSession& session, When when) {
   return Choose(session.host_samples, when, LimitNs(session, when),
-                [](const HostSample& sample) { return std::optional<uint64_t>(sample.resident_bytes); });
+                [](const HostSample& sample) { return std::optional<uint64_t>(sample.SureBytes()); });
 }
 
 }  // namespace memstrata::ledger

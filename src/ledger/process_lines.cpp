@@ -86,13 +86,15 @@ ProcessLines FromCounters(const measure::AllocatorSample& sample, const std::str
 ProcessLines LinesOnDevice(const FrameworkProcess& process, uint32_t framework_device, SessionIndex* recording,
                            int64_t time_ns) {
   const std::optional<measure::AllocatorSample> sample = AllocatorAt(process, framework_device, time_ns);
-  if (!sample) return {};
+  // The recording may begin before the first answer, but not go on after the last.
+  const bool answers_later = !process.samples.empty() && time_ns <= process.samples.back().time_ns;
+  if (!sample && !answers_later) return {};
   HeapEntry* entry = FindHeap(recording, process.label, HeapKind::kDevice, framework_device);
   if (entry != nullptr && entry->heap.capabilities.has_segments) {
-    if (const std::optional<Moment> at = MomentAt(*entry, time_ns, process.complete))
-      return FromState(*entry, *recording, process.label, *at);
+    const std::optional<Moment> at = MomentAt(*entry, time_ns, process.complete);
+    if (at && (sample || at->seq() > 0)) return FromState(*entry, *recording, process.label, *at);
   }
-  return FromCounters(*sample, process.label);
+  return sample ? FromCounters(*sample, process.label) : ProcessLines{};
 }
 
 ProcessLines LinesOnHost(const FrameworkProcess& process, SessionIndex* recording, int64_t time_ns) {

@@ -17,6 +17,12 @@ namespace {
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 constexpr int64_t kNsPerSecond = 1'000'000'000;
 constexpr int64_t kForeverNs = INT64_MAX;
+constexpr uint64_t kBytesPerBlock = 512;  // getrusage(2) counts storage in these
+
+uint64_t Ns(const timeval& time) {
+  constexpr int64_t kNsPerMicrosecond = 1000;
+  return static_cast<uint64_t>(time.tv_sec * kNsPerSecond + time.tv_usec * kNsPerMicrosecond);
+}
 
 timespec AsTimespec(int64_t duration_ns) {
   timespec result{};
@@ -40,7 +46,7 @@ Children::~Children() {
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
-Status Children::Start(const std::vector<std::string>& command, const dryrun::Environment& environment,
+Status Children::Start(const std::vector<std::string>& command, bool is_beside, const dryrun::Environment& environment,
                        int stdout_descriptor, int stderr_descriptor) {
   dryrun::StartOptions options;
   options.stdout_descriptor = stdout_descriptor;
@@ -51,31 +57,54 @@ Status Children::Start(const std::vector<std::string>& command, const dryrun::En
   processes_.push_back({id, begin_ns, false});
   CommandRun run;
   run.command = command;
+  run.had_children = false;
+  run.is_beside = is_beside;
   runs_.push_back(std::move(run));
   return {};
 }
 
 bool Children::AllEnded() const {
-  return std::all_of(processes_.begin(), processes_.end(), [](const Process& process) { return process.ended; });
+  return std::all_of(runs_.begin(), runs_.end(), [](const CommandRun& run) { return run.ended || run.is_beside; });
 }
 
 void Children::Reap() {
-  int status = 0;
-  struct rusage usage {};
-  for (pid_t id = 0; (id = wait4(-1, &status, WNOHANG, &usage)) > 0;) {
-    for (size_t i = 0; i < processes_.size(); ++i) {
-      if (processes_[i].id != id) continue;  // an adopted process
-      processes_[i].ended = true;
-      runs_[i].ended = true;
-      runs_[i].exit_status = dryrun::ExitStatusOf(status);
-      runs_[i].wall_ns = MonotonicNs() - processes_[i].begin_ns;
-      // Until it executes its program a child shares the memory of this process, and the kernel counts that. Not
-      // ru_maxrss of this process: it remembers in its turn who started it.
-      const std::optional<ProcessMemory> own = ReadProcessMemory(getpid());
-      const uint64_t highest_bytes = static_cast<uint64_t>(usage.ru_maxrss) * dryrun::kBytesPerMaxrss;
-      if (own && highest_bytes > own->highest_resident_bytes) runs_[i].highest_resident_bytes = highest_bytes;
+  // First without taking it: until then the kernel still tells what it was.
+  for (siginfo_t next{}; waitid(P_ALL, 0, &next, WEXITED | WNOHANG | WNOWAIT) == 0 && next.si_pid != 0; next = {}) {
+    const pid_t id = next.si_pid;
+    const auto process = std::find_if(processes_.begin(), processes_.end(),
+                                      [id](const Process& one) { return one.id == id && !one.ended; });
+    const bool had_children = process != processes_.end() && HadChildren(id);
+    int status = 0;
+    struct rusage usage {};
+    if (wait4(id, &status, WNOHANG, &usage) != id) return;
+    if (process == processes_.end()) {
+      NoteUnknownChildren();  // an adopted process: whose it was is not known
+      continue;
     }
+    const auto index = static_cast<size_t>(process - processes_.begin());
+    NoteEnd(index, status, usage);
+    runs_[index].had_children |= had_children;
   }
+}
+
+void Children::NoteEnd(size_t index, int status, const struct rusage& usage) {
+  processes_[index].ended = true;
+  CommandRun& run = runs_[index];
+  run.ended = true;
+  run.exit_status = dryrun::ExitStatusOf(status);
+  run.wall_ns = MonotonicNs() - processes_[index].begin_ns;
+  run.cpu_ns = Ns(usage.ru_utime) + Ns(usage.ru_stime);
+  run.read_bytes = static_cast<uint64_t>(usage.ru_inblock) * kBytesPerBlock;
+  run.written_bytes = static_cast<uint64_t>(usage.ru_oublock) * kBytesPerBlock;
+  // Until it executes its program a child shares the memory of this process, and the kernel counts that. Not ru_maxrss
+  // of this process: it remembers in its turn who started it.
+  const std::optional<ProcessMemory> own = ReadProcessMemory(getpid());
+  const uint64_t highest_bytes = static_cast<uint64_t>(usage.ru_maxrss) * dryrun::kBytesPerMaxrss;
+  if (own && highest_bytes > own->highest_resident_bytes) run.highest_resident_bytes = highest_bytes;
+}
+
+void Children::NoteUnknownChildren() {
+  for (CommandRun& run : runs_) run.had_children = true;
 }
 
 // A signal of the terminal (from the kernel) has reached the whole group of processes already; one that somebody sent
@@ -98,7 +127,7 @@ void Children::WaitForAll(std::optional<int64_t> timeout_ns, int64_t grace_ns) {
   for (Reap(); !AllEnded(); Reap()) {
     const int64_t now_ns = MonotonicNs();
     if (now_ns >= due_ns) {
-      for (size_t i = 0; i < processes_.size(); ++i) runs_[i].timed_out |= !processes_[i].ended;
+      for (size_t i = 0; i < processes_.size(); ++i) runs_[i].timed_out |= !processes_[i].ended && !runs_[i].is_beside;
       KillTree(next_signal);
       due_ns = next_signal == SIGTERM ? now_ns + grace_ns : kForeverNs;
       next_signal = SIGKILL;
@@ -106,6 +135,31 @@ void Children::WaitForAll(std::optional<int64_t> timeout_ns, int64_t grace_ns) {
     siginfo_t information{};
     const timespec wait = AsTimespec(std::min(due_ns - now_ns, kNsPerSecond));
     if (sigtimedwait(&taken_, &information, &wait) > 0 && information.si_signo != SIGCHLD) Forward(information);
+  }
+  if (LeftCount() > 0) NoteUnknownChildren();
+}
+
+size_t Children::LeftCount() const {
+  size_t count = Descendants(getpid()).size();
+  for (size_t i = 0; i < processes_.size(); ++i) {
+    if (!processes_[i].ended) count -= std::min(count, 1 + Descendants(processes_[i].id).size());
+  }
+  return count;
+}
+
+void Children::EndRest(int64_t grace_ns) {
+  constexpr int64_t kPollNs = 20'000'000;
+  for (CommandRun& run : runs_) run.was_stopped = !run.ended;
+  int next_signal = SIGTERM;
+  int64_t due_ns = MonotonicNs();
+  for (Reap(); !Descendants(getpid()).empty(); Reap()) {
+    if (MonotonicNs() >= due_ns) {
+      KillTree(next_signal);
+      due_ns = next_signal == SIGTERM ? MonotonicNs() + grace_ns : kForeverNs;
+      next_signal = SIGKILL;
+    }
+    const timespec wait = AsTimespec(kPollNs);
+    (void)sigtimedwait(&taken_, nullptr, &wait);
   }
 }
 

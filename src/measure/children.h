@@ -4,6 +4,8 @@
 // While it lives, this process adopts what its descendants leave behind (PR_SET_CHILD_SUBREAPER), so that a daemon of
 // the run stays in its tree; signals are blocked in this thread and its later threads, and taken here.
 
+#include <sys/resource.h>
+
 #include <csignal>
 
 #include "dryrun/child.h"
@@ -18,11 +20,15 @@ class Children {
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
 
-  /// Starts one more. error: kNotFound
-  Status Start(const std::vector<std::string>& command, const dryrun::Environment& environment, int stdout_descriptor,
-               int stderr_descriptor);
-  /// Until all that were started have ended. At the timeout SIGTERM goes to the tree, `grace_ns` later SIGKILL.
+  /// Starts one more. `is_beside`: it is not waited for. error: kNotFound
+  Status Start(const std::vector<std::string>& command, bool is_beside, const dryrun::Environment& environment,
+               int stdout_descriptor, int stderr_descriptor);
+  /// Until all that are waited for have ended. At the timeout SIGTERM goes to the tree, `grace_ns` later SIGKILL.
   void WaitForAll(std::optional<int64_t> timeout_ns, int64_t grace_ns);
+  /// Ends what still runs of the tree: SIGTERM, `grace_ns` later SIGKILL.
+  void EndRest(int64_t grace_ns);
+  /// Processes of the tree that nobody waits for, those beside and below them left out.
+  size_t LeftCount() const;
   /// In the order in which they were started.
   const std::vector<CommandRun>& runs() const { return runs_; }
   /// Kills what still runs of the tree.
@@ -36,6 +42,8 @@ class Children {
   };
   bool AllEnded() const;
   void Reap();
+  void NoteEnd(size_t index, int status, const struct rusage& usage);
+  void NoteUnknownChildren();
   void Forward(const siginfo_t& information);
 
   std::vector<Process> processes_;

@@ -29,6 +29,17 @@ std::optional<uint64_t> FieldBytes(const std::string& text, const std::string& n
   return *kilobytes * kBytesPerKilobyte;
 }
 
+// Nothing where one of them is not there: a sum that lacks a part would not be told from a whole one.
+std::optional<uint64_t> SumBytes(const std::string& text, std::initializer_list<const char*> names) {
+  uint64_t sum_bytes = 0;
+  for (const char* name : names) {
+    const std::optional<uint64_t> bytes = FieldBytes(text, name);
+    if (!bytes) return std::nullopt;
+    sum_bytes += *bytes;
+  }
+  return sum_bytes;
+}
+
 std::optional<uint64_t> ReadBytes(const std::string& path) {
   const std::string text = path.empty() ? std::string() : ReadKernelFile(path);
   return ParseUnsigned(std::string_view(text).substr(0, text.find('\n')));
@@ -54,8 +65,12 @@ std::optional<std::string> PathOf(const std::string& own, bool is_version_2) {
 }  // namespace
 
 MachineMemory ParseMeminfo(const std::string& text) {
-  return {FieldBytes(text, "MemTotal:"), FieldBytes(text, "MemAvailable:"), FieldBytes(text, "SwapTotal:"),
-          FieldBytes(text, "SwapFree:")};
+  return {FieldBytes(text, "MemTotal:"),
+          FieldBytes(text, "MemAvailable:"),
+          FieldBytes(text, "SwapTotal:"),
+          FieldBytes(text, "SwapFree:"),
+          SumBytes(text, {"AnonPages:", "Shmem:"}),
+          SumBytes(text, {"SUnreclaim:", "KernelStack:", "PageTables:", "Percpu:"})};
 }
 
 MachineMemory ReadMachineMemory() { return ParseMeminfo(ReadKernelFile("/proc/meminfo")); }

@@ -13,6 +13,8 @@ struct MachineMemory {
   std::optional<uint64_t> available_bytes;
   std::optional<uint64_t> swap_total_bytes;
   std::optional<uint64_t> swap_free_bytes;
+  std::optional<uint64_t> held_bytes;    // of all processes: anonymous and shared memory, each page once
+  std::optional<uint64_t> kernel_bytes;  // of the kernel itself: slabs that stay, stacks, page tables, per processor
 };
 MachineMemory ParseMeminfo(const std::string& text);
 MachineMemory ReadMachineMemory();

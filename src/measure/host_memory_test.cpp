@@ -1,8 +1,10 @@
 #include "measure/host_memory.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -30,6 +32,13 @@ TEST(HostMemory, MeminfoIsInKilobytesOf1024) {
   EXPECT_EQ(memory.total_bytes, 102400U);
   EXPECT_EQ(memory.available_bytes, 40960U);
   EXPECT_EQ(memory.swap_total_bytes, std::nullopt);
+}
+
+TEST(HostMemory, ASumThatLacksAPartIsUnknown) {
+  const std::string text = "AnonPages: 3 kB\nShmem: 4 kB\nShmemHugePages: 9 kB\nSUnreclaim: 1 kB\nKernelStack: 1 kB\n";
+  EXPECT_EQ(ParseMeminfo(text).held_bytes, 7U << 10);
+  EXPECT_EQ(ParseMeminfo(text).kernel_bytes, std::nullopt);
+  EXPECT_EQ(ParseMeminfo(text + "PageTables: 2 kB\nPercpu: 3 kB\n").kernel_bytes, 7U << 10);
 }
 
 TEST_F(Group, Version2ByItsOwnPath) {
@@ -82,6 +91,38 @@ TEST(ProcessTree, FieldsOfAStatus) {
   EXPECT_EQ(memory->swapped_bytes, 2048U);
   EXPECT_FALSE(ParseProcessStatus("Name:\tkthreadd\nState:\tS\n"));
   EXPECT_FALSE(ParseProcessStatus("VmRSS:\tmany kB\n"));
+}
+
+TEST(ProcessTree, SharedPagesByTheirPart) {
+  const auto memory = ParseSmapsRollup(
+      "55d0-7ff [rollup]\nRss: 900 kB\nPss: 400 kB\nPss_Dirty: 9 kB\nPss_Anon: 100 kB\nPss_File: 250 kB\nPss_Shmem: 50 "
+      "kB\n");
+  ASSERT_TRUE(memory);
+  EXPECT_EQ(memory->resident_bytes, 400U << 10);
+  EXPECT_EQ(memory->held_bytes, 150U << 10);
+  EXPECT_FALSE(ParseSmapsRollup(""));
+}
+
+TEST(ProcessTree, WhetherAProcessHadChildren) {
+  const auto had_children = [](void (*act)()) {
+    const pid_t child = fork();
+    if (child == 0) {
+      act();
+      _exit(0);
+    }
+    siginfo_t ended{};
+    waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);
+    const bool answer = HadChildren(child);
+    waitpid(child, nullptr, 0);
+    return answer;
+  };
+  EXPECT_FALSE(had_children([] {}));
+  EXPECT_TRUE(had_children([] {
+    const pid_t grandchild = fork();
+    if (grandchild == 0) _exit(0);
+    waitpid(grandchild, nullptr, 0);
+  }));
+  EXPECT_TRUE(had_children([] { std::signal(SIGCHLD, SIG_IGN); }));  // its children would leave no trace
 }
 
 TEST(ProcessTree, OwnMemoryIsThere) {

@@ -14,10 +14,16 @@ std::string RateWords(const MeasuredSession& session) {
   return fmt::format("{:g} samples a second", session.sample_rate_hz);
 }
 
-MeasuredPeak HostPeak(const MeasuredSession& session) {
+// Whether the kernel's mark of one process is that of the whole run.
+bool IsOneProcess(const MeasuredSession& session) {
+  return session.commands.size() == 1 && session.tree.size() <= 1 && session.commands[0].ended &&
+         !session.commands[0].had_children;
+}
+
+std::optional<MeasuredPeak> HostPeak(const MeasuredSession& session) {
   MeasuredPeak peak;
   for (const HostSample& sample : session.host_samples) {
-    if (sample.resident_bytes > peak.bytes) peak = {sample.resident_bytes, sample.time_ns, true, {}};
+    if (sample.SureBytes() > peak.bytes) peak = {sample.SureBytes(), sample.time_ns, true, {}};
   }
   // What the kernel counted of one process also holds what lay between two samples.
   uint64_t highest_bytes = 0;
@@ -26,15 +32,17 @@ MeasuredPeak HostPeak(const MeasuredSession& session) {
   for (const CommandRun& run : session.commands)
     highest_bytes = std::max(highest_bytes, run.highest_resident_bytes.value_or(0));
   if (highest_bytes > peak.bytes) peak = {highest_bytes, std::nullopt, true, {}};
-  const bool is_counted = session.tree.size() <= 1 && !session.commands.empty() &&
-                          std::all_of(session.commands.begin(), session.commands.end(),
-                                      [](const CommandRun& run) { return run.ended && run.highest_resident_bytes; });
-  peak.is_lower_bound = !is_counted;
-  peak.basis = is_counted ? "The kernel's own highest mark of the one process of the run."
-                          : fmt::format(
-                                "Resident memory of {} processes at {}: what they share counts for each of them, and "
-                                "what lies between two samples is not in it.",
-                                session.tree.size(), RateWords(session));
+  if (peak.bytes == 0) return std::nullopt;
+  if (IsOneProcess(session) && session.commands[0].highest_resident_bytes) {
+    peak.is_lower_bound = false;
+    peak.basis = "The kernel's own highest mark of the one process of the run.";
+  } else if (IsOneProcess(session)) {
+    peak.basis = "The highest mark at a sample: the process took less than the recorder, whose mark covers its own.";
+  } else {
+    peak.basis = fmt::format(
+        "Several processes at {}: what they share counts once, and what lies between two samples is not in it.",
+        RateWords(session));
+  }
   return peak;
 }
 
@@ -52,6 +60,7 @@ std::optional<uint64_t> OwnBytes(const DeviceSample& sample, const std::set<int3
 
 struct Pools {
   uint64_t reserved_bytes = 0;  // Σ of their peaks
+  uint64_t largest_bytes = 0;   // of them: the device held so much at once
   bool any = false;
   bool complete = true;
 };
@@ -62,6 +71,7 @@ Pools PoolsOn(uint32_t device, const std::vector<AllocatorPeak>& allocators) {
     if (allocator.device_index != device) continue;
     pools.any = true;
     pools.reserved_bytes += allocator.reserved.bytes;
+    pools.largest_bytes = std::max(pools.largest_bytes, allocator.reserved.bytes);
     pools.complete = pools.complete && !allocator.reserved.is_lower_bound;
   }
   return pools;
@@ -69,8 +79,16 @@ Pools PoolsOn(uint32_t device, const std::vector<AllocatorPeak>& allocators) {
 
 void Judge(const MeasuredSession& session, const Pools& pools, DevicePeak& peak) {
   const uint64_t risen_bytes = peak.used.bytes - std::min(peak.used.bytes, peak.begin_bytes.value_or(0));
+  const uint64_t sampled_bytes = peak.used.bytes;
   peak.used.is_lower_bound = true;
-  if (!session.ended) {
+  if (pools.largest_bytes > sampled_bytes) {
+    peak.used = {pools.largest_bytes, std::nullopt, true, {}};
+    peak.used.basis = fmt::format(
+        "By the framework's own counter, which is above the {} that the samples saw; what the device held beside it "
+        "then "
+        "is not in it.",
+        FormatBytes(sampled_bytes));
+  } else if (!session.ended) {
     peak.used.basis = "The recording was cut off: later samples are missing.";
   } else if (!pools.any) {
     peak.used.basis = fmt::format("At {}; no framework said what it held between them.", RateWords(session));
@@ -86,6 +104,25 @@ void Judge(const MeasuredSession& session, const Pools& pools, DevicePeak& peak)
         "at the samples only.",
         RateWords(session));
   }
+}
+
+// Whether a process that holds memory on the device is never among those that the vendor names: in a container it has
+// another number there, and so have all.
+bool NamesOtherwise(const MeasuredSession& session, uint32_t device) {
+  std::set<int32_t> named;
+  for (const DeviceSample& sample : session.device_samples) {
+    if (sample.device != device || !sample.processes) continue;
+    for (const ProcessUse& use : *sample.processes) named.insert(use.process_id);
+  }
+  for (const FrameworkProcess& process : session.processes) {
+    for (const FrameworkDevice& own : process.devices) {
+      const bool has_memory =
+          std::any_of(process.samples.begin(), process.samples.end(),
+                      [&](const AllocatorSample& one) { return one.device == own.device && one.reserved_bytes > 0; });
+      if (has_memory && !named.contains(process.process_id) && DeviceIndexOf(session, own) == device) return true;
+    }
+  }
+  return false;
 }
 
 DevicePeak PeakOf(const MeasuredSession& session, uint32_t device, const std::vector<AllocatorPeak>& allocators) {
@@ -107,8 +144,12 @@ DevicePeak PeakOf(const MeasuredSession& session, uint32_t device, const std::ve
       if (!tree.contains(use.process_id)) others.insert(use.process_id);
     }
   }
-  peak.other_users.assign(others.begin(), others.end());
-  if (names_users) peak.used_by_others = !others.empty();
+  if (names_users && !NamesOtherwise(session, device)) {
+    peak.other_users.assign(others.begin(), others.end());
+    peak.used_by_others = !others.empty();
+  } else {
+    peak.own.reset();
+  }
   Judge(session, PoolsOn(device, allocators), peak);
   return peak;
 }
@@ -155,7 +196,9 @@ RunPeaks FindPeaks(const MeasuredSession& session) {
   for (const DeviceSample& sample : session.device_samples) sampled.insert(sample.device);
   for (const uint32_t device : sampled) peaks.devices.push_back(PeakOf(session, device, peaks.allocators));
   peaks.host = HostPeak(session);
-  for (const CommandRun& run : session.commands) peaks.wall_ns = std::max(peaks.wall_ns, run.wall_ns);
+  for (const CommandRun& run : session.commands) {
+    if (!run.is_beside) peaks.wall_ns = std::max(peaks.wall_ns, run.wall_ns);
+  }
   return peaks;
 }
 

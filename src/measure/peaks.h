@@ -33,7 +33,7 @@ struct AllocatorPeak {
 };
 
 struct RunPeaks {
-  MeasuredPeak host;
+  std::optional<MeasuredPeak> host;  // nothing: it ended before a sample met it
   std::vector<DevicePeak> devices;
   std::vector<AllocatorPeak> allocators;
   int64_t wall_ns = 0;  // of the longest command

@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <map>
 #include <memory>
+#include <span>
 
 #include "base/tab_lines.h"
 
@@ -28,6 +30,51 @@ std::optional<int32_t> ParentIn(std::string_view stat) {
   const std::optional<uint64_t> parent = ParseUnsigned(rest);
   if (!parent) return std::nullopt;
   return static_cast<int32_t>(*parent);
+}
+
+struct Field {
+  std::string_view name;
+  uint64_t* bytes;
+};
+
+// Sizes of a kernel's file with a name and a number of kilobytes a line; false where none of them is there, or one is
+// no number.
+bool ReadFields(std::string_view text, std::span<const Field> fields) {
+  bool has_one = false;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const auto field =
+        std::find_if(fields.begin(), fields.end(), [&](const Field& known) { return line.starts_with(known.name); });
+    if (field == fields.end()) continue;
+    line.remove_prefix(std::min(line.find_first_of("0123456789", field->name.size()), line.size()));
+    const std::optional<uint64_t> kilobytes = ParseUnsigned(line.substr(0, line.find(' ')));
+    if (!kilobytes) return false;
+    *field->bytes = *kilobytes * kBytesPerKilobyte;
+    has_one = true;
+  }
+  return has_one;
+}
+
+// The word at a place, counted from 1, of words between single blanks; the text begins with a blank.
+std::optional<std::string_view> Word(std::string_view text, int place) {
+  for (int i = 0; i < place; ++i) {
+    const size_t blank = text.find(' ');
+    if (blank == std::string_view::npos) return std::nullopt;
+    text.remove_prefix(blank + 1);
+  }
+  return text.substr(0, text.find(' '));
+}
+
+// Whether a process ignores SIGCHLD: the kernel then reaps its children, and counts nothing of them.
+bool IgnoresChildren(std::string_view status) {
+  constexpr std::string_view kName = "SigIgn:\t";
+  const size_t at = status.find(kName);
+  uint64_t ignored = 0;
+  if (at == std::string_view::npos) return true;
+  const char* begin = status.data() + at + kName.size();
+  if (std::from_chars(begin, status.data() + status.size(), ignored, 16).ec != std::errc{}) return true;
+  return (ignored >> (SIGCHLD - 1) & 1) != 0;
 }
 
 std::multimap<int32_t, int32_t> ChildrenByParent() {
@@ -61,31 +108,40 @@ std::string ReadKernelFile(const std::string& path) {
 
 std::optional<ProcessMemory> ParseProcessStatus(std::string_view text) {
   ProcessMemory memory;
-  struct Field {
-    std::string_view name;
-    uint64_t* bytes;
-  };
-  const Field fields[] = {{"VmRSS:", &memory.resident_bytes},
-                          {"VmHWM:", &memory.highest_resident_bytes},
-                          {"VmSwap:", &memory.swapped_bytes},
-                          {"VmLck:", &memory.locked_bytes},
-                          {"VmPin:", &memory.pinned_bytes}};
-  bool has_memory = false;
-  while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-    for (const Field& field : fields) {
-      if (!line.starts_with(field.name)) continue;
-      line.remove_prefix(std::min(line.find_first_of("0123456789"), line.size()));
-      const std::optional<uint64_t> kilobytes = ParseUnsigned(line.substr(0, line.find(' ')));
-      if (!kilobytes) return std::nullopt;
-      *field.bytes = *kilobytes * kBytesPerKilobyte;
-      has_memory = true;
-      break;
-    }
-  }
-  if (!has_memory) return std::nullopt;
+  uint64_t shared_bytes = 0;
+  const Field fields[] = {{"VmRSS:", &memory.resident_bytes}, {"VmHWM:", &memory.highest_resident_bytes},
+                          {"VmSwap:", &memory.swapped_bytes}, {"VmLck:", &memory.locked_bytes},
+                          {"VmPin:", &memory.pinned_bytes},   {"RssAnon:", &memory.held_bytes},
+                          {"RssShmem:", &shared_bytes}};
+  if (!ReadFields(text, fields)) return std::nullopt;
+  memory.held_bytes += shared_bytes;
   return memory;
+}
+
+std::optional<ProportionalMemory> ParseSmapsRollup(std::string_view text) {
+  ProportionalMemory memory;
+  uint64_t shared_bytes = 0;
+  const Field fields[] = {
+      {"Pss:", &memory.resident_bytes}, {"Pss_Anon:", &memory.held_bytes}, {"Pss_Shmem:", &shared_bytes}};
+  if (!ReadFields(text, fields)) return std::nullopt;
+  memory.held_bytes += shared_bytes;
+  return memory;
+}
+
+std::optional<ProportionalMemory> ReadProportionalMemory(int32_t process_id) {
+  return ParseSmapsRollup(ReadKernelFile(fmt::format("/proc/{}/smaps_rollup", process_id)));
+}
+
+bool HadChildren(int32_t process_id) {
+  const std::string stat = ReadKernelFile(fmt::format("/proc/{}/stat", process_id));
+  const size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return true;
+  // Each process has page faults, and they are added to those of the parent that waits for it: field 11.
+  constexpr int kFaultsOfChildren = 11 - 2;
+  const std::optional<std::string_view> faults = Word(std::string_view(stat).substr(name_end + 1), kFaultsOfChildren);
+  if (!faults || ParseUnsigned(*faults) != 0U) return true;
+  const std::string status = ReadKernelFile(fmt::format("/proc/{}/status", process_id));
+  return IgnoresChildren(status);
 }
 
 std::optional<ProcessMemory> ReadProcessMemory(int32_t process_id) {

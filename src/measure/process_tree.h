@@ -16,11 +16,27 @@ struct ProcessMemory {
   uint64_t swapped_bytes = 0;
   uint64_t locked_bytes = 0;
   uint64_t pinned_bytes = 0;
+  uint64_t held_bytes = 0;  // resident and not the cache of a file: anonymous and shared memory
+};
+
+/// unit: bytes. A page that several processes map counts for each of them by its share.
+struct ProportionalMemory {
+  uint64_t resident_bytes = 0;
+  uint64_t held_bytes = 0;  // as above
 };
 
 /// The fields of a /proc/PID/status; nothing for one without memory (a kernel thread, a zombie).
 std::optional<ProcessMemory> ParseProcessStatus(std::string_view text);
 std::optional<ProcessMemory> ReadProcessMemory(int32_t process_id);
+
+/// The fields of a /proc/PID/smaps_rollup; nothing where the kernel writes none of them.
+std::optional<ProportionalMemory> ParseSmapsRollup(std::string_view text);
+/// cost: the kernel walks the page tables of the process
+std::optional<ProportionalMemory> ReadProportionalMemory(int32_t process_id);
+
+/// Of a process that has ended and was not waited for: whether it had children. One that it never waited for is not
+/// among them; it comes to the nearest reaper. True also where the process let the kernel reap them unseen.
+bool HadChildren(int32_t process_id);
 
 /// The processes below `root`, without it, each after its parent. cost: one small file per process of the machine
 std::vector<int32_t> Descendants(int32_t root);

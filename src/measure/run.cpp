@@ -19,8 +19,10 @@ namespace fs = std::filesystem;
 
 Status Check(const RunRequest& request) {
   if (request.commands.empty()) return Fail(ErrorCode::kInvalidArgument, "There is no command to run.");
-  for (const std::vector<std::string>& command : request.commands) {
-    if (command.empty()) return Fail(ErrorCode::kInvalidArgument, "A command is empty.");
+  for (const auto* commands : {&request.commands, &request.beside}) {
+    for (const std::vector<std::string>& command : *commands) {
+      if (command.empty()) return Fail(ErrorCode::kInvalidArgument, "A command is empty.");
+    }
   }
   if (!std::isfinite(request.sample_rate_hz) || request.sample_rate_hz <= 0 || request.sample_rate_hz > kHighestRateHz)
     return Fail(ErrorCode::kInvalidArgument, "The rate is above 0 and at most 1,000 samples a second.");
@@ -29,14 +31,37 @@ Status Check(const RunRequest& request) {
   return CheckReplaceable(request.folder);
 }
 
-Status MakeFolder(const std::string& folder) {
-  std::error_code problem;
-  fs::remove_all(folder, problem);
-  if (!problem) fs::create_directories(fs::path(folder) / "processes", problem);
-  if (!problem) fs::permissions(folder, fs::perms::owner_all, problem);
-  if (!problem) return {};
-  return tl::unexpected(Error{ErrorCode::kIo, fmt::format("It cannot be written: {}.", problem.message()), folder, {}});
-}
+// The new session. What lay in its place comes back unless the programs could be started.
+class SessionFolder {
+ public:
+  explicit SessionFolder(const std::string& folder) : folder_(folder), earlier_(folder_.string() + ".earlier") {}
+  ~SessionFolder() {
+    std::error_code ignored;
+    fs::remove_all(is_started_ ? earlier_ : folder_, ignored);
+    if (!is_started_ && fs::exists(earlier_, ignored)) fs::rename(earlier_, folder_, ignored);
+  }
+  SessionFolder(const SessionFolder&) = delete;
+  SessionFolder& operator=(const SessionFolder&) = delete;
+
+  Status Make() {
+    std::error_code problem;
+    if (fs::exists(folder_, problem)) {
+      fs::remove_all(earlier_, problem);  // of a recorder that was killed just then
+      if (!problem) fs::rename(folder_, earlier_, problem);
+    }
+    if (!problem) fs::create_directories(folder_ / "processes", problem);
+    if (!problem) fs::permissions(folder_, fs::perms::owner_all, problem);
+    if (!problem) return {};
+    return tl::unexpected(
+        Error{ErrorCode::kIo, fmt::format("It cannot be written: {}.", problem.message()), folder_.string(), {}});
+  }
+  void NoteStart() { is_started_ = true; }
+
+ private:
+  const fs::path folder_;
+  const fs::path earlier_;
+  bool is_started_ = false;
+};
 
 void NoteMissingDevices(const FoundDevices& devices, RunLog& log) {
   size_t count = 0;
@@ -48,9 +73,11 @@ void NoteMissingDevices(const FoundDevices& devices, RunLog& log) {
                "`memstrata doctor` says what is here; only the host was sampled."});
 }
 
-void NoteLeftProcesses(RunLog& log) {
-  if (Descendants(getpid()).empty()) return;
-  log.Missing({"the end of background processes", "Processes of the run still ran when its command ended.",
+void NoteLeftProcesses(const Children& children, bool are_ended, RunLog& log) {
+  if (children.LeftCount() == 0) return;
+  log.Missing({"the end of background processes",
+               are_ended ? "Processes of the run still ran when its command ended; they were ended then."
+                         : "Processes of the run still ran when its command ended.",
                "Let the program wait for them."});
 }
 
@@ -58,16 +85,32 @@ Status StartAll(const RunRequest& request, const std::optional<HookFolder>& hook
   dryrun::Environment environment = dryrun::OwnEnvironment();
   for (const auto& [name, value] : request.variables) environment[name] = value;
   if (hook) hook->SetVariables(request, environment);
-  for (const std::vector<std::string>& command : request.commands) {
-    log.Command(command);
-    if (Status status = children.Start(command, environment, request.stdout_descriptor, request.stderr_descriptor);
-        !status) {
-      children.KillTree(SIGKILL);
-      children.WaitForAll(std::nullopt, 0);
-      return status;
+  for (const bool is_beside : {true, false}) {
+    for (const std::vector<std::string>& command : is_beside ? request.beside : request.commands) {
+      log.Command(command, is_beside);
+      if (Status status =
+              children.Start(command, is_beside, environment, request.stdout_descriptor, request.stderr_descriptor);
+          !status) {
+        children.EndRest(0);
+        return status;
+      }
     }
   }
   return {};
+}
+
+// What is on disk; where that cannot be read any more, at least how the programs ended.
+MeasuredSession ReadBack(const RunRequest& request, const std::vector<CommandRun>& runs) {
+  Result<MeasuredSession> read = ReadSession(request.folder);
+  MeasuredSession session;
+  if (read) {
+    session = *std::move(read);
+  } else {
+    session.folder = request.folder;
+    session.gaps.push_back({"the samples", "What was written cannot be read: " + read.error().message, ""});
+  }
+  session.commands = runs;  // also where the log could not be written to its end
+  return session;
 }
 
 }  // namespace
@@ -84,7 +127,8 @@ Status CheckReplaceable(const std::string& folder) {
 
 Result<MeasuredSession> MeasureRun(const RunRequest& request) {
   MEMSTRATA_TRY(Check(request));
-  MEMSTRATA_TRY(MakeFolder(request.folder));
+  SessionFolder folder(request.folder);
+  MEMSTRATA_TRY(folder.Make());
   std::optional<HookFolder> hook;
   if (request.mode != CaptureMode::kOff) {
     MEMSTRATA_ASSIGN_OR_RETURN(HookFolder made, HookFolder::Create());
@@ -96,17 +140,20 @@ Result<MeasuredSession> MeasureRun(const RunRequest& request) {
   log->Rate(request.sample_rate_hz);
   NoteMissingDevices(devices, *log);
   Children children;  // before the sampler's thread, which must not take the signals
-  Sampler sampler(getpid(), request.sample_rate_hz, devices, *log);
+  Sampler sampler(getpid(), request.sample_rate_hz, request.thinning_bytes, devices, *log);
   sampler.Start();
   MEMSTRATA_TRY(WriteSessionJson(request, {}, false));
   MEMSTRATA_TRY(StartAll(request, hook, children, *log));
+  sampler.NoteStart();
+  folder.NoteStart();
   children.WaitForAll(request.timeout_ns, kGraceNs);
+  const bool ends_all = request.ends_all || !request.beside.empty();
+  NoteLeftProcesses(children, ends_all, *log);
+  if (ends_all) children.EndRest(kGraceNs);
   sampler.Stop();
-  NoteLeftProcesses(*log);
   for (uint32_t i = 0; i < children.runs().size(); ++i) log->CommandEnd(i, children.runs()[i]);
   log->End(sampler.missed_count(), sampler.clock().DriftNs(), sampler.cpu_ns());
-  MEMSTRATA_ASSIGN_OR_RETURN(MeasuredSession session, ReadSession(request.folder));
-  session.commands = children.runs();              // also where the log could not be written to its end
+  MeasuredSession session = ReadBack(request, children.runs());
   (void)WriteSessionJson(request, session, true);  // a full disk: the log says the same
   return session;
 }

@@ -20,14 +20,17 @@ inline constexpr std::string_view kCaptureModeNames[] = {"off", "light", "python
 
 struct RunRequest {
   std::vector<std::vector<std::string>> commands;  // started at once
+  std::vector<std::vector<std::string>> beside;    // started with them, and ended when they have ended
+  bool ends_all = false;                           // nothing of the process tree is left running
   std::map<std::string, std::string> variables;    // of the environment, set for the programs
   std::string folder;                              // NAME.memstrata
   double sample_rate_hz = 10;                      // up to kHighestRateHz
   std::optional<int64_t> timeout_ns;               // then SIGTERM, and SIGKILL kGraceNs later
   CaptureMode mode = CaptureMode::kPython;
-  std::optional<uint64_t> most_entries;    // of a framework's history, per device
-  int64_t save_every_ns = 60'000'000'000;  // write the recording so far this often; 0: only at the end
-  int stdout_descriptor = -1;              // of the programs; -1: inherited
+  std::optional<uint64_t> most_entries;          // of a framework's history, per device
+  int64_t save_every_ns = 60'000'000'000;        // write the recording so far this often; 0: only at the end
+  uint64_t thinning_bytes = uint64_t{64} << 20;  // of the log; for a run that lasts for days: see Sampler
+  int stdout_descriptor = -1;                    // of the programs; -1: inherited
   int stderr_descriptor = -1;
 };
 inline constexpr double kHighestRateHz = 1000;

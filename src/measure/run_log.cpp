@@ -34,7 +34,10 @@ void RunLog::Write(std::string line) {
   const std::lock_guard lock(mutex_);
   if (is_full_) return;
   const ssize_t count = write(file_, line.data(), line.size());
-  if (count == static_cast<ssize_t>(line.size())) return;
+  if (count == static_cast<ssize_t>(line.size())) {
+    size_bytes_ += line.size();
+    return;
+  }
   is_full_ = true;
   // A part of the line was written: what follows must not be glued to it. Without space this fails as well.
   if (count > 0 && ftruncate(file_, lseek(file_, 0, SEEK_END) - count) != 0) return;
@@ -52,8 +55,8 @@ void RunLog::Device(const DeviceFacts& facts) {
                     Text(facts.reserved_bytes), facts.is_partition ? 1 : 0, facts.is_unified ? 1 : 0));
 }
 
-void RunLog::Command(const std::vector<std::string>& command) {
-  std::string line = "command";
+void RunLog::Command(const std::vector<std::string>& command, bool is_beside) {
+  std::string line = is_beside ? "beside" : "command";
   for (const std::string& argument : command) line += "\t" + TabField(argument);
   Write(line);
 }
@@ -69,9 +72,11 @@ void RunLog::Sample(const DeviceSample& sample) {
 }
 
 void RunLog::Sample(const HostSample& sample) {
-  Write(fmt::format("host\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", sample.time_ns, sample.process_count,
+  Write(fmt::format("host\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", sample.time_ns, sample.process_count,
                     sample.resident_bytes, sample.highest_resident_bytes, sample.swapped_bytes, sample.locked_bytes,
-                    sample.pinned_bytes, Text(sample.available_bytes), Text(sample.group_bytes)));
+                    sample.pinned_bytes, Text(sample.available_bytes), Text(sample.group_bytes),
+                    Text(sample.proportional_bytes), Text(sample.held_bytes), Text(sample.machine_held_bytes),
+                    Text(sample.kernel_bytes)));
 }
 
 void RunLog::Member(int32_t process_id) { Write(fmt::format("member\t{}", process_id)); }
@@ -81,8 +86,9 @@ void RunLog::Missing(const Gap& gap) {
 }
 
 void RunLog::CommandEnd(uint32_t command, const CommandRun& end) {
-  Write(fmt::format("command_end\t{}\t{}\t{}\t{}\t{}", command, end.exit_status, end.timed_out ? 1 : 0, end.wall_ns,
-                    Text(end.highest_resident_bytes)));
+  Write(fmt::format("command_end\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", command, end.exit_status,
+                    end.timed_out ? 1 : 0, end.wall_ns, Text(end.highest_resident_bytes), end.had_children ? 1 : 0,
+                    end.was_stopped ? 1 : 0, Text(end.cpu_ns), Text(end.read_bytes), Text(end.written_bytes)));
 }
 
 void RunLog::End(uint64_t missed_samples, int64_t clock_drift_ns, uint64_t sampler_cpu_ns) {

@@ -4,10 +4,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <thread>
+
+#include "measure/process_tree.h"
 
 namespace memstrata::measure {
 namespace {
@@ -76,6 +79,16 @@ TEST_F(Run, AHangEndsAtTheTimeout) {
   EXPECT_LT(session->commands[0].wall_ns, 8'000'000'000);
 }
 
+TEST_F(Run, ADeviceThatIsLostMeanwhileIsToldOnce) {
+  const std::string lost = "printf 'broken 0\\n' >> " + (folder_ / "devices").string();
+  const auto session = MeasureRun(Shell("sleep 0.1; " + lost + "; sleep 0.1"));
+  ASSERT_TRUE(session);
+  EXPECT_FALSE(session->device_samples.empty());
+  EXPECT_EQ(std::count_if(session->gaps.begin(), session->gaps.end(),
+                          [](const Gap& gap) { return gap.what == "memory of device 0"; }),
+            1);
+}
+
 TEST_F(Run, SeveralCommandsAtOnce) {
   RunRequest request = Shell("exit 1");
   request.commands.push_back({"sh", "-c", "exit 2"});
@@ -86,12 +99,63 @@ TEST_F(Run, SeveralCommandsAtOnce) {
   EXPECT_EQ(session->commands[1].exit_status, 2);
 }
 
-TEST_F(Run, AProgramThatIsNotThere) {
-  RunRequest request = Shell("");
+TEST_F(Run, AProgramThatIsNotThereLeavesTheEarlierSession) {
+  RunRequest request = Shell("exit 3");
+  ASSERT_TRUE(MeasureRun(request));
   request.commands = {{"memstrata-no-such-program"}};
   const auto session = MeasureRun(request);
   ASSERT_FALSE(session);
   EXPECT_EQ(session.error().code, ErrorCode::kNotFound);
+  const auto earlier = ReadSession(request.folder);
+  ASSERT_TRUE(earlier);
+  EXPECT_EQ(earlier->commands[0].exit_status, 3);
+}
+
+TEST_F(Run, WhatRunsBesideEndsWithTheCommand) {
+  RunRequest request = Shell("sleep 0.1");
+  request.beside = {{"sleep", "600"}, {"sh", "-c", "exit 4"}};
+  const auto session = MeasureRun(request);
+  ASSERT_TRUE(session);
+  ASSERT_EQ(session->commands.size(), 3U);
+  EXPECT_TRUE(session->commands[0].is_beside && session->commands[0].was_stopped);
+  EXPECT_FALSE(session->commands[1].was_stopped);
+  EXPECT_EQ(session->commands[1].exit_status, 4);
+  EXPECT_FALSE(session->commands[2].is_beside);
+  EXPECT_LT(FindPeaks(*session).wall_ns, 60'000'000'000);
+}
+
+TEST_F(Run, NothingIsLeftRunningWhereThatIsAsked) {
+  RunRequest request = Shell("sleep 600 & exit 0");
+  request.ends_all = true;
+  ASSERT_TRUE(MeasureRun(request));
+  EXPECT_TRUE(Descendants(getpid()).empty());
+}
+
+TEST_F(Run, AShortProgramIsMetByASample) {
+  RunRequest request = Shell("exec sleep 0.04");
+  request.sample_rate_hz = 1;
+  const auto session = MeasureRun(request);
+  ASSERT_TRUE(session);
+  EXPECT_GT(FindPeaks(*session).host->bytes, 0U);
+}
+
+TEST_F(Run, ALongRunIsThinnedOut) {
+  RunRequest request = Shell("sleep 0.6");
+  request.sample_rate_hz = 500;
+  request.thinning_bytes = 2000;
+  const auto session = MeasureRun(request);
+  ASSERT_TRUE(session);
+  EXPECT_LT(session->host_samples.size(), 100U);  // of 300
+  EXPECT_EQ(std::count_if(session->gaps.begin(), session->gaps.end(),
+                          [](const Gap& gap) { return gap.what == "samples at the full rate"; }),
+            1);
+}
+
+TEST_F(Run, ALogThatIsGoneCostsNotTheExitStatus) {
+  const auto session = MeasureRun(Shell("rm " + (folder_ / "run.memstrata" / "run.tsv").string() + "; exit 7"));
+  ASSERT_TRUE(session);
+  EXPECT_EQ(session->commands[0].exit_status, 7);
+  EXPECT_FALSE(session->ended);
 }
 
 TEST_F(Run, AFullDiskEndsTheRecordingAndNotTheProgram) {

@@ -1,25 +1,36 @@
 #include "measure/sampler.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
+#include "base/units.h"
 #include "measure/process_tree.h"
 
 namespace memstrata::measure {
 namespace {
 
 constexpr double kNsPerSecond = 1e9;
-// The tree is looked up less often than its memory is read: that reads a file of every process of the machine.
-constexpr int64_t kTreeIntervalNs = 500'000'000;
+// Looking up the tree reads a file of every process of the machine, and asking for shared memory walks page tables:
+// each takes at most one part in so many of the time.
+constexpr int64_t kLargestShare = 300;
+constexpr int64_t kFirstStepNs = 2'000'000;  // between the first samples of a program
 
 }  // namespace
 
-Sampler::Sampler(int32_t root, double rate_hz, FoundDevices& devices, RunLog& log)
-    : root_(root), interval_ns_(static_cast<int64_t>(kNsPerSecond / rate_hz)), devices_(devices), log_(log) {}
+Sampler::Sampler(int32_t root, double rate_hz, uint64_t thinning_bytes, FoundDevices& devices, RunLog& log)
+    : root_(root),
+      interval_ns_(static_cast<int64_t>(kNsPerSecond / rate_hz)),
+      thinning_bytes_(thinning_bytes),
+      next_thinning_bytes_(thinning_bytes),
+      devices_(devices),
+      log_(log) {}
 
 Sampler::~Sampler() { Stop(); }
 
 void Sampler::Start() {
+  begin_ns_ = clock_.NowNs();
   log_.Machine(ReadMachineMemory().total_bytes, group_.LimitBytes());
   for (const auto& vendor : devices_.vendors) {
     for (const DeviceFacts& facts : vendor->facts()) log_.Device(facts);
@@ -38,23 +49,53 @@ void Sampler::Stop() {
   thread_.join();
 }
 
+void Sampler::NoteStart() {
+  {
+    const std::lock_guard lock(mutex_);
+    has_started_ = true;
+  }
+  wake_.notify_one();
+}
+
 void Sampler::Loop() {
-  int64_t due_ns = MonotonicNs() + interval_ns_;
+  int64_t step_ns = interval_ns_;
+  int64_t due_ns = MonotonicNs() + step_ns;
   std::unique_lock lock(mutex_);
   while (!stops_) {
     const int64_t left_ns = due_ns - MonotonicNs();
-    if (left_ns > 0 && wake_.wait_for(lock, std::chrono::nanoseconds(left_ns), [this] { return stops_; })) break;
+    if (left_ns > 0) wake_.wait_for(lock, std::chrono::nanoseconds(left_ns), [this] { return stops_ || has_started_; });
+    if (stops_) break;
+    if (has_started_) {
+      has_started_ = false;
+      tree_due_ns_ = 0;
+      step_ns = std::min(interval_ns_, kFirstStepNs);
+      due_ns = MonotonicNs();
+    }
     lock.unlock();
     SampleAll();
     lock.lock();
-    const int64_t late_ns = MonotonicNs() - due_ns;
-    const int64_t missed = late_ns / interval_ns_;
-    missed_count_ += static_cast<uint64_t>(std::max<int64_t>(missed, 0));
-    due_ns += (std::max<int64_t>(missed, 0) + 1) * interval_ns_;
+    const int64_t missed = std::max<int64_t>((MonotonicNs() - due_ns) / step_ns, 0);
+    if (step_ns == interval_ns_) missed_count_ += static_cast<uint64_t>(missed);
+    due_ns += (missed + 1) * step_ns;
+    ThinOut();
+    step_ns = std::min(interval_ns_, 2 * step_ns);
   }
   lock.unlock();
   SampleAll();
   cpu_ns_ = ThreadCpuNs();
+}
+
+// So the log of a run of any length stays a file that can be read.
+void Sampler::ThinOut() {
+  if (log_.size_bytes() < next_thinning_bytes_) return;
+  if (next_thinning_bytes_ == thinning_bytes_) {
+    log_.Missing({"samples at the full rate",
+                  "The run is long: they came half as often each time that the log had grown by " +
+                      FormatBytes(thinning_bytes_) + ".",
+                  "Lower --rate to have them evenly spread."});
+  }
+  next_thinning_bytes_ += thinning_bytes_;
+  interval_ns_ *= 2;
 }
 
 void Sampler::SampleAll() {
@@ -62,32 +103,76 @@ void Sampler::SampleAll() {
   SampleHost();
 }
 
+// Once a device: from when on its memory is not told. That of unified memory never is.
+void Sampler::NoteSilence(uint32_t index, const DeviceFacts& facts) {
+  if (!silent_devices_.insert(index).second) return;
+  if (facts.is_unified) {
+    log_.Missing({fmt::format("memory of device {}", index),
+                  "It is the host's memory, which the vendor does not count for the device.",
+                  "The host's figures and the frameworks' own say what there is."});
+    return;
+  }
+  log_.Missing(
+      {fmt::format("memory of device {}", index),
+       fmt::format("The vendor's library did not tell it {} after the start: the device was lost, or may not be "
+                   "asked. Other samples are whole.",
+                   FormatDuration(clock_.NowNs() - begin_ns_)),
+       "`memstrata doctor` says what the library answers now."});
+}
+
 void Sampler::SampleDevices() {
   uint32_t index = 0;
   for (const auto& vendor : devices_.vendors) {
     for (size_t device = 0; device < vendor->facts().size(); ++device, ++index) {
       std::optional<DeviceReading> reading = vendor->Read(device);
-      if (!reading) continue;
+      if (!reading) {
+        NoteSilence(index, vendor->facts()[device]);
+        continue;
+      }
       log_.Sample(
           DeviceSample{clock_.NowNs(), index, reading->used_bytes, reading->free_bytes, std::move(reading->processes)});
     }
   }
 }
 
-void Sampler::RefreshTree(int64_t now_ns) {
-  if (tree_time_ns_ != 0 && now_ns - tree_time_ns_ < kTreeIntervalNs) return;
-  tree_time_ns_ = now_ns;
+void Sampler::RefreshTree() {
+  const int64_t begin_ns = MonotonicNs();
+  if (begin_ns < tree_due_ns_) return;
   tree_ = Descendants(root_);
   for (const int32_t process_id : tree_) {
     if (known_members_.insert(process_id).second) log_.Member(process_id);
   }
+  const int64_t end_ns = MonotonicNs();
+  tree_due_ns_ = end_ns + (end_ns - begin_ns) * kLargestShare;
+}
+
+// Of one process its resident memory is that. What several share is asked for when it is due.
+void Sampler::AddProportional(HostSample& sample) {
+  if (sample.process_count < 2) {
+    sample.proportional_bytes = sample.resident_bytes;
+    return;
+  }
+  sample.held_bytes.reset();
+  const int64_t begin_ns = MonotonicNs();
+  if (begin_ns < proportional_due_ns_) return;
+  ProportionalMemory sum;
+  for (const int32_t process_id : tree_) {
+    const std::optional<ProportionalMemory> memory = ReadProportionalMemory(process_id);
+    if (!memory) continue;  // it has ended, or belongs to someone else: the sum is a lower bound all the same
+    sum.resident_bytes += memory->resident_bytes;
+    sum.held_bytes += memory->held_bytes;
+  }
+  sample.proportional_bytes = sum.resident_bytes;
+  sample.held_bytes = sum.held_bytes;
+  const int64_t end_ns = MonotonicNs();
+  proportional_due_ns_ = end_ns + (end_ns - begin_ns) * kLargestShare;
 }
 
 void Sampler::SampleHost() {
-  const int64_t now_ns = clock_.NowNs();
-  RefreshTree(now_ns);
+  RefreshTree();
   HostSample sample;
-  sample.time_ns = now_ns;
+  sample.time_ns = clock_.NowNs();
+  sample.held_bytes = 0;
   for (const int32_t process_id : tree_) {
     const std::optional<ProcessMemory> memory = ReadProcessMemory(process_id);
     if (!memory) continue;
@@ -97,8 +182,13 @@ void Sampler::SampleHost() {
     sample.swapped_bytes += memory->swapped_bytes;
     sample.locked_bytes += memory->locked_bytes;
     sample.pinned_bytes += memory->pinned_bytes;
+    *sample.held_bytes += memory->held_bytes;
   }
-  sample.available_bytes = ReadMachineMemory().available_bytes;
+  AddProportional(sample);
+  const MachineMemory machine = ReadMachineMemory();
+  sample.available_bytes = machine.available_bytes;
+  sample.machine_held_bytes = machine.held_bytes;
+  sample.kernel_bytes = machine.kernel_bytes;
   sample.group_bytes = group_.UsedBytes();
   log_.Sample(sample);
 }

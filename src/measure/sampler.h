@@ -17,13 +17,16 @@ namespace memstrata::measure {
 class Sampler {
  public:
   /// Samples the processes below `root` and all `devices`. Both must live as long as the sampler.
-  Sampler(int32_t root, double rate_hz, FoundDevices& devices, RunLog& log);
+  /// `thinning_bytes`: each time that the log has grown by so much, samples come half as often.
+  Sampler(int32_t root, double rate_hz, uint64_t thinning_bytes, FoundDevices& devices, RunLog& log);
   ~Sampler();
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
   /// Writes what the devices are, takes the first sample, and goes on in a thread of its own.
   void Start();
+  /// The programs run now: the next samples come at once and close together, so that a short program is met.
+  void NoteStart();
   /// Takes the last sample and ends the thread.
   void Stop();
 
@@ -37,22 +40,31 @@ class Sampler {
   void SampleAll();
   void SampleDevices();
   void SampleHost();
-  void RefreshTree(int64_t now_ns);
+  void ThinOut();
+  void NoteSilence(uint32_t index, const DeviceFacts& facts);
+  void RefreshTree();
+  void AddProportional(HostSample& sample);
 
   const int32_t root_;
-  const int64_t interval_ns_;
+  int64_t interval_ns_;
+  const uint64_t thinning_bytes_;
+  uint64_t next_thinning_bytes_;
   FoundDevices& devices_;
   RunLog& log_;
   const Clock clock_;
   const MemoryGroup group_;
+  std::set<uint32_t> silent_devices_;  // whose memory was not told at some sample
   std::vector<int32_t> tree_;
   std::set<int32_t> known_members_;
-  int64_t tree_time_ns_ = 0;  // when tree_ was looked up; 0: never
+  int64_t tree_due_ns_ = 0;          // when tree_ is looked up next
+  int64_t proportional_due_ns_ = 0;  // when shared memory is asked for next
+  int64_t begin_ns_ = 0;
   uint64_t missed_count_ = 0;
   uint64_t cpu_ns_ = 0;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stops_ = false;
+  bool has_started_ = false;  // programs, since the last sample
   std::thread thread_;
 };
 

@@ -92,9 +92,10 @@ bool AddUse(FieldReader& fields, MeasuredSession& session) {
 }
 
 bool AddHost(FieldReader& fields, MeasuredSession& session) {
-  const HostSample sample = {fields.Signed(),   fields.Small(),    fields.Unsigned(),
-                             fields.Unsigned(), fields.Unsigned(), fields.Unsigned(),
-                             fields.Unsigned(), fields.Optional(), fields.Optional()};
+  const HostSample sample = {fields.Signed(),   fields.Small(),    fields.Unsigned(), fields.Unsigned(),
+                             fields.Unsigned(), fields.Unsigned(), fields.Unsigned(), fields.Optional(),
+                             fields.Optional(), fields.Optional(), fields.Optional(), fields.Optional(),
+                             fields.Optional()};
   if (fields.ok()) session.host_samples.push_back(sample);
   return fields.ok();
 }
@@ -106,6 +107,14 @@ bool AddDevice(FieldReader& fields, MeasuredSession& session) {
   return fields.ok();
 }
 
+bool AddCommand(FieldReader& fields, bool is_beside, MeasuredSession& session) {
+  CommandRun command;
+  while (!fields.at_end()) command.command.push_back(fields.Text());
+  command.is_beside = is_beside;
+  session.commands.push_back(std::move(command));
+  return true;
+}
+
 bool AddCommandEnd(FieldReader& fields, MeasuredSession& session) {
   const uint32_t index = fields.Small();
   if (!fields.ok() || index >= session.commands.size()) return false;
@@ -114,6 +123,11 @@ bool AddCommandEnd(FieldReader& fields, MeasuredSession& session) {
   command.timed_out = fields.Unsigned() == 1;
   command.wall_ns = fields.Signed();
   command.highest_resident_bytes = fields.Optional();
+  command.had_children = fields.Unsigned() != 0;
+  command.was_stopped = fields.Unsigned() != 0;
+  command.cpu_ns = fields.Optional();
+  command.read_bytes = fields.Optional();
+  command.written_bytes = fields.Optional();
   command.ended = fields.ok();
   return fields.ok();
 }
@@ -132,13 +146,8 @@ constexpr RunLineKind kRunLines[] = {
        return fields.ok();
      }},
     {"device", AddDevice},
-    {"command",
-     [](FieldReader& fields, MeasuredSession& session) {
-       CommandRun command;
-       while (!fields.at_end()) command.command.push_back(fields.Text());
-       session.commands.push_back(std::move(command));
-       return true;
-     }},
+    {"command", [](FieldReader& fields, MeasuredSession& session) { return AddCommand(fields, false, session); }},
+    {"beside", [](FieldReader& fields, MeasuredSession& session) { return AddCommand(fields, true, session); }},
     {"used", AddUse},
     {"host", AddHost},
     {"member",

@@ -4,6 +4,7 @@
 //
 // A run that was killed leaves whole lines up to then; `ended` is false in that case.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -49,6 +50,14 @@ struct HostSample {
   uint64_t pinned_bytes = 0;                // by the kernel's count; drivers of accelerators may pin without it
   std::optional<uint64_t> available_bytes;  // of the machine
   std::optional<uint64_t> group_bytes;      // of the control group that holds the run, its file cache included
+  /// Σ over the tree, what processes share counted once; nothing: not asked at this sample, which takes time.
+  std::optional<uint64_t> proportional_bytes;
+  std::optional<uint64_t> held_bytes;          // of that: anonymous and shared memory, no cache of files
+  std::optional<uint64_t> machine_held_bytes;  // the same of all processes of the machine
+  std::optional<uint64_t> kernel_bytes;        // of the kernel itself
+
+  /// Surely resident in all: what is shared counted once, else the largest process alone.
+  uint64_t SureBytes() const { return proportional_bytes.value_or(std::min(resident_bytes, highest_resident_bytes)); }
 };
 
 /// One command of the run.
@@ -59,6 +68,13 @@ struct CommandRun {
   bool timed_out = false;
   int64_t wall_ns = 0;
   std::optional<uint64_t> highest_resident_bytes;  // of its largest process, exact; nothing: below the recorder's own
+  bool had_children = true;                        // or may have had: its largest process is not all of it
+  bool is_beside = false;                          // it ran beside the others, which alone are waited for
+  bool was_stopped = false;                        // by the recorder, when the others had ended
+  /// Of it and the children that it waited for, by the kernel's count; nothing: not recorded.
+  std::optional<uint64_t> cpu_ns;
+  std::optional<uint64_t> read_bytes;     // from storage; what came from the cache of files is not in it
+  std::optional<uint64_t> written_bytes;  // to storage
 };
 
 struct AllocatorSample {

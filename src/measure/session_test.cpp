@@ -34,13 +34,15 @@ TEST_F(SessionFolder, WhatTheLogWritesIsRead) {
     log->Rate(12.5);
     log->Machine(1000, std::nullopt);
     log->Device({"nvidia", "A\tname", "GPU-1", "", 4096, std::nullopt, true, false});
-    log->Command({"sh", "-c", "echo 'a\nb'"});
+    log->Command({"sh", "-c", "echo 'a\nb'"}, false);
+    log->Command({"load"}, true);
     log->Sample(DeviceSample{-5, 0, 10, 20, std::vector<ProcessUse>{{7, 3}, {8, std::nullopt}}});
     log->Sample(DeviceSample{6, 0, 11, 19, std::nullopt});
-    log->Sample(HostSample{1, 2, 3, 4, 5, 6, 7, std::nullopt, 9});
+    log->Sample(HostSample{1, 2, 3, 4, 5, 6, 7, std::nullopt, 9, 10, std::nullopt, 12, 13});
     log->Member(42);
     log->Missing({"what", "why", "how"});
-    log->CommandEnd(0, {{}, true, 137, true, 99, 123});
+    log->CommandEnd(0, {{}, true, 137, true, 99, 123, true, false, false, 5'000'000'000, 4096, std::nullopt});
+    log->CommandEnd(1, {{}, true, 0, false, 99, std::nullopt, false, true, true});
     log->End(3, -4, 5);
   }
   const MeasuredSession session = Read();
@@ -58,6 +60,18 @@ TEST_F(SessionFolder, WhatTheLogWritesIsRead) {
   EXPECT_FALSE(session.device_samples[1].processes);
   EXPECT_EQ(session.host_samples[0].pinned_bytes, 7U);
   EXPECT_EQ(session.host_samples[0].group_bytes, 9U);
+  EXPECT_EQ(session.host_samples[0].proportional_bytes, 10U);
+  EXPECT_EQ(session.host_samples[0].held_bytes, std::nullopt);
+  EXPECT_EQ(session.host_samples[0].kernel_bytes, 13U);
+  ASSERT_EQ(session.commands.size(), 2U);
+  EXPECT_TRUE(session.commands[0].had_children);
+  EXPECT_FALSE(session.commands[0].is_beside);
+  EXPECT_FALSE(session.commands[1].had_children);
+  EXPECT_TRUE(session.commands[1].is_beside);
+  EXPECT_TRUE(session.commands[1].was_stopped);
+  EXPECT_EQ(session.commands[0].cpu_ns, 5'000'000'000U);
+  EXPECT_EQ(session.commands[0].read_bytes, 4096U);
+  EXPECT_EQ(session.commands[0].written_bytes, std::nullopt);
   EXPECT_EQ(session.commands[0].command[2], "echo 'a\nb'");
   EXPECT_EQ(session.commands[0].exit_status, 137);
   EXPECT_TRUE(session.commands[0].timed_out);
@@ -141,6 +155,57 @@ TEST(Peaks, ATransientThatTheFrameworkSawAndTheSamplesDidNotIsALowerBound) {
   EXPECT_TRUE(FindPeaks(WithDevice(700)).devices[0].used.is_lower_bound);
 }
 
+TEST(Peaks, TheDeviceHeldAtLeastWhatOneAllocatorReserved) {
+  const DevicePeak peak = FindPeaks(WithDevice(700)).devices[0];
+  EXPECT_EQ(peak.used.bytes, 700U);
+  EXPECT_TRUE(peak.used.is_lower_bound);
+}
+
+MeasuredSession WithHost(std::vector<HostSample> samples, bool had_children) {
+  MeasuredSession session;
+  session.ended = true;
+  session.tree = {9};
+  session.host_samples = std::move(samples);
+  CommandRun run;
+  run.ended = true;
+  run.highest_resident_bytes = 300;
+  run.had_children = had_children;
+  session.commands.push_back(run);
+  return session;
+}
+
+TEST(Peaks, OneProcessIsCountedByTheKernel) {
+  const std::optional<MeasuredPeak> peak = FindPeaks(WithHost({{0, 1, 200, 250}}, false)).host;
+  EXPECT_EQ(peak->bytes, 300U);
+  EXPECT_FALSE(peak->is_lower_bound);
+}
+
+TEST(Peaks, AChildThatNoSampleMetMakesItALowerBound) {
+  EXPECT_TRUE(FindPeaks(WithHost({{0, 1, 200, 250}}, true)).host->is_lower_bound);
+}
+
+TEST(Peaks, WhatProcessesShareCountsOnce) {
+  HostSample sample = {0, 2, 1000, 250};                             // 1,000 in all, each page once for each process
+  EXPECT_EQ(FindPeaks(WithHost({sample}, true)).host->bytes, 300U);  // surely as much as the largest alone
+  sample.proportional_bytes = 600;
+  EXPECT_EQ(FindPeaks(WithHost({sample}, true)).host->bytes, 600U);
+}
+
+TEST(Peaks, AProgramThatNoSampleMetIsUnknownAndNotZero) {
+  MeasuredSession session = WithHost({{0, 0, 0, 0}}, false);
+  session.commands[0].highest_resident_bytes.reset();
+  EXPECT_FALSE(FindPeaks(session).host);
+}
+
+TEST(Peaks, TimeIsOfTheCommandsThatAreWaitedFor) {
+  MeasuredSession session = WithHost({}, false);
+  session.commands[0].wall_ns = 5;
+  session.commands.push_back(session.commands[0]);
+  session.commands[1].is_beside = true;
+  session.commands[1].wall_ns = 50;
+  EXPECT_EQ(FindPeaks(session).wall_ns, 5);
+}
+
 TEST(Peaks, OwnAndOtherUsers) {
   const RunPeaks peaks = FindPeaks(WithDevice(1));
   EXPECT_EQ(peaks.devices[0].used.bytes, 500U);
@@ -148,6 +213,16 @@ TEST(Peaks, OwnAndOtherUsers) {
   EXPECT_EQ(peaks.devices[0].own->bytes, 400U);
   EXPECT_EQ(peaks.devices[0].other_users, std::vector<int32_t>{77});
   EXPECT_EQ(peaks.devices[0].used_by_others, true);
+}
+
+TEST(Peaks, WhereProcessesHaveOtherNumbersItIsNotKnownWhoUsesIt) {
+  MeasuredSession session = WithDevice(350);
+  session.processes[0].process_id = 4711;  // its number here; the vendor names 9
+  session.processes[0].samples[0].reserved_bytes = 300;
+  const DevicePeak peak = FindPeaks(session).devices[0];
+  EXPECT_EQ(peak.used_by_others, std::nullopt);
+  EXPECT_FALSE(peak.own);
+  EXPECT_TRUE(peak.other_users.empty());
 }
 
 TEST(Peaks, WithoutNamesOfUsersItIsNotKnownWhetherOthersUseIt) {

@@ -43,6 +43,7 @@ std::vector<OomReport> ExplainText(std::string_view text) {
   for (const LogStream& stream : ReadLog(text)) {
     for (const FindMessages find : AllFamilies()) find(stream, reports);
   }
+  AdviseEngines(text, reports);
   std::stable_sort(reports.begin(), reports.end(),
                    [](const OomReport& a, const OomReport& b) { return a.line < b.line; });
   reports = MergeEqual(std::move(reports));

@@ -285,6 +285,26 @@ TEST(ExplainText, AMessageWithOneSizeDoesNotCarryNone) {
   EXPECT_NE(reports[0].text.find("6.00 MiB"), std::string::npos);
 }
 
+TEST(ExplainText, AnEngineThatServesIsAdvisedByItsOwnSetting) {
+  const std::string failure =
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.10 GiB "
+      "of which 1.00 GiB is free. Of the allocated memory 77.00 GiB is allocated by PyTorch, and 0.50 GiB is reserved "
+      "by "
+      "PyTorch but unallocated.\n";
+  const auto plain = ExplainText(failure);
+  ASSERT_EQ(plain.size(), 1U);
+  EXPECT_EQ(plain[0].remedies[0].text.find("Lower --"), std::string::npos);
+  for (const auto& [lines, setting] :
+       {std::pair<std::string, std::string>{"server_args=ServerArgs(mem_fraction_static=0.88)  # sglang\n",
+                                            "--mem-fraction-static"},
+        {"vllm engine args: gpu_memory_utilization=0.95\n", "--gpu-memory-utilization"}}) {
+    const auto reports = ExplainText(lines + failure);
+    ASSERT_FALSE(reports.empty());
+    EXPECT_NE(reports[0].remedies[0].text.find("Lower " + setting), std::string::npos);
+    EXPECT_EQ(reports[0].remedies[0].bytes, reports[0].short_by_bytes);
+  }
+}
+
 TEST(ExplainText, PlainTextHasNoReport) {
   EXPECT_TRUE(ExplainText("").empty());
   EXPECT_TRUE(ExplainText("Tried to allocate a budget for memory; out of time.").empty());

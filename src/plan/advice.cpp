@@ -84,8 +84,7 @@ std::vector<std::string> UnsupportedFormats(const Card& card, const Workload& wo
 
 std::vector<std::string> SuggestChanges(const PlanRequest& request) {
   PlanRequest trial = request;
-  trial.searches_largest = false;
-  trial.card.reset();  // sizes only; the verdict is taken below
+  trial.searches_largest = trial.suggests_changes = false;
   const Result<Plan> before = MakePlan(trial);
   if (!before) return {};
   std::vector<std::pair<int64_t, std::string>> found;
@@ -97,7 +96,7 @@ std::vector<std::string> SuggestChanges(const PlanRequest& request) {
     const auto saved = static_cast<int64_t>(before->WorstDevice().total_bytes) -
                        static_cast<int64_t>(after->WorstDevice().total_bytes);
     if (saved <= 0) continue;
-    const bool fits = request.card && after->WorstDevice().total_bytes <= request.card->visible_bytes;
+    const bool fits = after->fits == true;
     found.emplace_back(saved,
                        fmt::format("{}: saves {}{}", change.text, FormatBytes(saved), fits ? ", then it fits" : ""));
   }

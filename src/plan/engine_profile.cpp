@@ -37,8 +37,8 @@ EngineProfile ProfileOf(const Workload& workload) {
     case Loss::kPlain:
       break;
     case Loss::kFused:
-      profile.logit_bytes_each += 4;
-      break;  // another float32 form
+      if (workload.engine == Engine::kMegatron) profile.logit_bytes_each += 4;  // another float32 form
+      break;
     case Loss::kChunked:
       profile.logit_bytes_each = 2 + (profile.logit_bytes_each - 2) / 8;
       break;

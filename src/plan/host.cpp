@@ -4,6 +4,7 @@
 
 #include "plan/constants.h"
 #include "plan/outside.h"
+#include "plan/sharded_states.h"
 
 namespace memstrata::plan {
 
@@ -16,6 +17,24 @@ uint64_t OffloadedBytes(const Plan& plan) {
   return bytes * static_cast<uint64_t>(p.DeviceCount() / p.pipeline);
 }
 
+// The checkpoint that is read: as stored, else in the format that is served, else in the precision.
+uint64_t CheckpointBytes(const Plan& plan) {
+  if (plan.model.stored_weight_bytes) return *plan.model.stored_weight_bytes;
+  Workload whole = plan.workload;
+  whole.parallel = {};
+  if (whole.task == Task::kTrain) whole.weight_format = WeightFormat::kAsPrecision;
+  whole.task = Task::kForward;
+  return SizesOfStates(plan.model, ParametersOfRank(plan.model, whole, 0), whole).weight_bytes;
+}
+
+// Of all ranks together: a checkpoint does not shrink when it is sharded.
+uint64_t AllOptimizerBytes(const Plan& plan) {
+  Workload whole = plan.workload;
+  whole.parallel = {};
+  whole.offload = Offload::kNone;
+  return SizesOfStates(plan.model, ParametersOfRank(plan.model, whole, 0), whole).optimizer_bytes;
+}
+
 }  // namespace
 
 void AddHost(Plan& plan) {
@@ -24,7 +43,7 @@ void AddHost(Plan& plan) {
   plan.host_lines.push_back(LineOfConstant(
       "processes", GetConstant("host_process_bytes"), processes,
       fmt::format("{} process(es), one for each device, with the framework loaded", w.parallel.DeviceCount())));
-  const uint64_t weights = static_cast<uint64_t>(plan.model.parameter_count) * ParameterBytes(w.precision);
+  const uint64_t weights = plan.model.parameter_count > 0 ? CheckpointBytes(plan) : 0;
   if (weights > 0) {
     const uint64_t most = weights * static_cast<uint64_t>(w.parallel.data);
     plan.host_lines.push_back({"checkpoint_load", weights, 0, most, Basis::kAssumed,
@@ -32,7 +51,9 @@ void AddHost(Plan& plan) {
                                "rank when each reads it whole",
                                "load-time behaviour of common trainers", false, "parallel"});
   }
-  const int64_t communicators = CommunicatorCount(w.parallel);
+  const bool is_cuda = !plan.target || plan.target->card.vendor.empty() || plan.target->card.vendor == "nvidia" ||
+                       plan.target->card.vendor == "amd";
+  const int64_t communicators = is_cuda ? CommunicatorCount(w.parallel) : 0;
   if (communicators > 0) {
     plan.host_lines.push_back(LineOfConstant(
         "pinned", GetConstant("host_pinned_bytes_per_communicator"), processes * static_cast<double>(communicators),
@@ -51,17 +72,16 @@ void AddStorage(Plan& plan) {
   const Workload& w = plan.workload;
   const uint64_t count = static_cast<uint64_t>(plan.model.parameter_count);
   if (count == 0) return;
-  const uint64_t weights = count * ParameterBytes(w.precision);
-  plan.storage_lines.push_back({"weights", weights, weights, weights, Basis::kComputed,
-                                fmt::format("{} parameters x {} B", count, ParameterBytes(w.precision)),
-                                "the model's tensors", true, "precision"});
+  const uint64_t weights = CheckpointBytes(plan);
+  plan.storage_lines.push_back(
+      {"weights", weights, weights, weights, Basis::kComputed,
+       fmt::format("{} parameters, {:.4g} B each", count, static_cast<double>(weights) / static_cast<double>(count)),
+       "the model's tensors", true, "precision, weights"});
   if (w.task != Task::kTrain || plan.devices.empty()) return;
-  uint64_t states = 0;
-  for (const DevicePlan& device : plan.devices) states += device.states.optimizer_state;
-  const uint64_t checkpoint = weights + states;
+  const uint64_t checkpoint = weights + AllOptimizerBytes(plan);
   plan.storage_lines.push_back(
       {"checkpoint", checkpoint, weights, checkpoint + 4 * count, Basis::kComputed,
-       "one checkpoint with weights and optimizer states; keep room for two while one is written",
+       "one checkpoint with weights and optimizer states of all ranks; keep room for two while one is written",
        "states of this plan", true, "optimizer"});
 }
 

@@ -7,7 +7,7 @@ constexpr int64_t kMostTried = int64_t{1} << 22;
 
 bool Fits(const PlanRequest& request, std::string_view input, int64_t value) {
   PlanRequest trial = request;
-  trial.searches_largest = false;
+  trial.searches_largest = trial.suggests_changes = false;
   if (!SetInput(trial.workload, input, std::to_string(value))) return false;
   if (input == "sequence" && trial.model.max_positions > 0 && value > trial.model.max_positions) return false;
   const Result<Plan> plan = MakePlan(trial);

@@ -9,6 +9,8 @@ namespace {
 
 constexpr uint64_t kWorkspaceBytes = 8'519'680;  // :4096:2:16:8
 constexpr uint64_t kHopperWorkspaceBytes = uint64_t{32} << 20;
+constexpr uint64_t kGroupedWorkspaceBytes = uint64_t{4} << 20;  // TransformerEngine's, from Hopper on 32 MiB
+constexpr uint64_t kGroupedStreams = 4;                         // that it runs the products of a group on
 constexpr double kHopper = 9.0;
 
 }  // namespace
@@ -23,6 +25,11 @@ Line LineOfConstant(std::string term, const Constant& constant, double count, st
           constant.source,
           true,
           ""};
+}
+
+bool UsesCuda(const PlanRequest& request) {
+  const std::string_view vendor = request.card ? std::string_view(request.card->vendor) : "";
+  return vendor.empty() || vendor == "nvidia" || vendor == "amd";
 }
 
 Line WorkspaceLine(const PlanRequest& request) {
@@ -44,6 +51,30 @@ Line WorkspaceLine(const PlanRequest& request) {
           ""};
 }
 
+std::optional<Line> GroupedExpertsLine(const PlanRequest& request) {
+  const DecoderSpec* spec = request.model.decoder();
+  const bool has_experts = spec != nullptr && spec->experts.count > 0;
+  if (!has_experts || request.workload.engine != Engine::kMegatron || !request.workload.groups_experts)
+    return std::nullopt;
+  const bool is_hopper = request.card && request.card->compute_capability >= kHopper;
+  const uint64_t bytes = kGroupedStreams * (is_hopper ? kHopperWorkspaceBytes : kGroupedWorkspaceBytes);
+  return Line{"grouped_workspace",
+              bytes,
+              bytes,
+              kGroupedStreams * kHopperWorkspaceBytes,
+              Basis::kComputed,
+              fmt::format("{} workspaces of {} B, one for each stream of a grouped product", kGroupedStreams,
+                          bytes / kGroupedStreams),
+              "TransformerEngine's grouped products; Megatron-LM golden values of tests with and without them",
+              true,
+              "grouped-experts"};
+}
+
+void AddWorkspaces(const PlanRequest& request, DevicePlan& device) {
+  if (UsesCuda(request)) device.lines.push_back(WorkspaceLine(request));
+  if (std::optional<Line> grouped = GroupedExpertsLine(request)) device.lines.push_back(std::move(*grouped));
+}
+
 int64_t CommunicatorCount(const Parallel& p) {
   int64_t count = 0;
   for (const int64_t degree : {p.tensor, p.pipeline, p.context, p.expert, p.data}) count += degree > 1 ? 1 : 0;
@@ -62,7 +93,7 @@ void AddOutsideLines(const PlanRequest& request, DevicePlan& device) {
   }
   device.lines.push_back(std::move(line));
   const int64_t communicators = CommunicatorCount(request.workload.parallel);
-  if (communicators == 0) return;
+  if (communicators == 0 || !UsesCuda(request)) return;
   const Constant& each = GetConstant("communicator_bytes");
   device.lines.push_back(
       LineOfConstant("communicators", each, static_cast<double>(communicators),

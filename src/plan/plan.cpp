@@ -1,14 +1,18 @@
 #include "plan/plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "base/units.h"
 #include "plan/advice.h"
 #include "plan/host.h"
+#include "plan/judge.h"
 #include "plan/largest.h"
+#include "plan/outside.h"
 #include "plan/serving.h"
+#include "plan/sharded_states.h"
 #include "plan/sharded_step.h"
 #include "plan/simulated_step.h"
 #include "plan/strategies.h"
@@ -52,6 +56,11 @@ Status CheckDegrees(const PlanRequest& request) {
     return fail(
         fmt::format("{} experts cannot be divided among {} expert-parallel ranks.", spec->experts.count, p.expert));
   }
+  const int64_t ranks = p.tensor * p.context * p.data;  // of one stage
+  if (spec->experts.count > 0 && p.expert > 1 && ranks % (p.expert * p.ExpertTensor()) != 0) {
+    return fail(fmt::format("{} ranks of a pipeline stage cannot hold {} groups of experts on {} ranks each.", ranks,
+                            p.expert, p.ExpertTensor()));
+  }
   return {};
 }
 
@@ -64,13 +73,14 @@ Status CheckUses(const PlanRequest& request) {
     if (w.adapter != Adapter::kLowRank) return fail("adapter is for training.");
     if (w.offload != Offload::kNone) return fail("offload is for training.");
   }
+  if (w.lora_rank > 0 && !request.model.parameters.empty() &&
+      ParametersOfRank(request.model, w, w.parallel.pipeline - 1).adapters == 0)
+    return fail(fmt::format("No linear layer of the model is called {}; names are as q_proj, v_proj, up_proj.",
+                            fmt::join(w.lora_targets, " or ")));
   if (w.adapter == Adapter::kPrompt && request.model.decoder() == nullptr)
     return fail("Prompt adapters need a decoder; this model is none.");
   if (w.offload == Offload::kOptimizerAndWeights && w.parallel.sharding != Sharding::kZero3)
     return fail("Weights are offloaded with zero=3 only; give --parallel zero=3 or --offload optimizer.");
-  if (request.model.vision && w.images > 0 && w.image_tokens == 0 && request.model.vision->image_tokens == 0)
-    return fail(
-        "Images of this model have no fixed size: give --image-tokens, the patches of one image, or --images 0.");
   if (w.task != Task::kServe && (w.draft_tokens > 0 || request.draft))
     return fail("A draft model is for serving: give --task serve.");
   if (w.devices > 0 && w.devices < w.parallel.DeviceCount())
@@ -79,6 +89,13 @@ Status CheckUses(const PlanRequest& request) {
   if (request.draft && w.draft_tokens == 0)
     return fail("Say how many tokens the draft model proposes in one step: --draft-tokens 4.");
   return {};
+}
+
+// Rows of the table of positions, 0: positions have no table.
+int64_t LearnedPositions(const ModelDescription& model) {
+  if (model.decoder() != nullptr) return model.decoder()->position_count;
+  const auto* encoder = std::get_if<EncoderSpec>(&model.step);
+  return encoder != nullptr && encoder->text ? encoder->text->position_count : 0;
 }
 
 Status CheckWorkload(const PlanRequest& request) {
@@ -101,29 +118,47 @@ Status CheckWorkload(const PlanRequest& request) {
   if (w.task == Task::kServe && model.cache.empty() && model.hidden > 0) {
     return Fail(ErrorCode::kInvalidArgument, "Serving sessions needs a model that generates; this one keeps no cache.");
   }
-  if (const auto* encoder = std::get_if<EncoderSpec>(&model.step)) {
+  if (std::holds_alternative<EncoderSpec>(model.step)) {
     if (w.task == Task::kGenerate) return Fail(ErrorCode::kInvalidArgument, "An encoder does not generate tokens.");
-    if (encoder->text && encoder->task == EncoderTask::kMaskedLanguage && w.sequence > encoder->text->position_count) {
-      return Fail(ErrorCode::kInvalidArgument,
-                  fmt::format("The model has {} positions; a sequence of {} does not go in.",
-                              encoder->text->position_count, w.sequence));
-    }
+  }
+  const int64_t learned = LearnedPositions(model);
+  if (learned > 0 && w.sequence + w.new_tokens > learned) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("The model has {} positions; {} tokens do not go in.", learned, w.sequence + w.new_tokens));
   }
   return {};
 }
 
+// Lines inside the framework's allocator err together, so where the peak has bounds as a whole, the device has those
+// and the bounds of what is outside.
 void Sum(DevicePlan& device) {
+  uint64_t low_bytes = 0;
+  uint64_t high_bytes = 0;
+  uint64_t inside_low_bytes = 0;
+  uint64_t inside_high_bytes = 0;
   for (const Line& line : device.lines) {
+    const bool is_outside =
+        line.term == "context" || line.term == "communicators" || line.term == "fragmentation" || line.term == "asset";
     device.total_bytes += line.bytes;
-    device.low_bytes += line.low_bytes;
-    device.high_bytes += line.high_bytes;
+    (is_outside ? low_bytes : inside_low_bytes) += line.low_bytes;
+    (is_outside ? high_bytes : inside_high_bytes) += line.high_bytes;
   }
+  const bool is_whole = !device.peak_spread.empty();
+  device.low_bytes = low_bytes + (is_whole ? device.framework_peak_low_bytes : inside_low_bytes);
+  device.high_bytes = high_bytes + (is_whole ? device.framework_peak_high_bytes : inside_high_bytes);
+}
+
+bool IsAssetsAlone(const PlanRequest& request) {
+  return request.model.parameter_count == 0 && !request.workload.assets.empty();
 }
 
 std::vector<DevicePlan> MakeDevices(const PlanRequest& request) {
   const Workload& w = request.workload;
   std::vector<DevicePlan> devices;
-  if (CanSimulate(request)) {
+  if (IsAssetsAlone(request)) {
+    devices.emplace_back();
+    AddOutsideLines(request, devices.back());
+  } else if (CanSimulate(request)) {
     devices.push_back(SimulateDevice(request));
   } else if (w.task == Task::kServe) {
     devices.push_back(ServingDevice(request));
@@ -141,36 +176,6 @@ std::vector<DevicePlan> MakeDevices(const PlanRequest& request) {
   }
   for (DevicePlan& device : devices) Sum(device);
   return devices;
-}
-
-// The card, and how many of them the process uses where that is fewer than there are.
-std::string CardText(const PlanRequest& request) {
-  const int64_t used = request.workload.parallel.DeviceCount();
-  if (request.workload.devices <= used) return request.card->name;
-  return fmt::format("{} (the process as it is uses {} of these {})", request.card->name, used,
-                     request.workload.devices);
-}
-
-void Judge(const PlanRequest& request, Plan& plan) {
-  if (!request.card) return;
-  Target target;
-  target.card = *request.card;
-  target.usable_bytes = request.card->visible_bytes;
-  const DevicePlan& worst = plan.WorstDevice();
-  target.margin_bytes = static_cast<int64_t>(target.usable_bytes) - static_cast<int64_t>(worst.total_bytes);
-  target.unsupported = UnsupportedFormats(*request.card, plan.workload);
-  const bool has_memory = worst.simulation_fits.value_or(target.margin_bytes >= 0);
-  plan.fits = has_memory && target.unsupported.empty();
-  const std::string card = CardText(request);
-  if (!target.unsupported.empty()) {
-    plan.verdict = fmt::format("{} {} memory, but does not compute in {}.", card, has_memory ? "has enough" : "lacks",
-                               target.unsupported.front());
-  } else if (has_memory) {
-    plan.verdict = fmt::format("Fits on {} with {} to spare.", card, FormatBytes(target.margin_bytes));
-  } else {
-    plan.verdict = fmt::format("Does not fit on {}: {} are missing.", card, FormatBytes(-target.margin_bytes));
-  }
-  plan.target = std::move(target);
 }
 
 // Weights alone: may answer no or "cannot tell", never yes.
@@ -203,6 +208,31 @@ Plan FloorPlan(const PlanRequest& request) {
   }
   plan.target = std::move(target);
   return plan;
+}
+
+// Defaults that depend on the model. What was given is never changed.
+std::vector<Diagnostic> FillDefaults(PlanRequest& request) {
+  constexpr int64_t kUsualImageTokens = 4096;  // patches of 14 x 14 pixels of a picture of about 900 x 900
+  Workload& w = request.workload;
+  const ModelDescription& model = request.model;
+  std::vector<Diagnostic> assumed;
+  for (const int64_t most : {model.max_positions, LearnedPositions(model) - w.new_tokens}) {
+    if (!w.given.contains("sequence") && most > 0) w.sequence = std::min(w.sequence, most);
+  }
+  if (!w.given.contains("weights") && model.stored_format) {
+    w.weight_format = *model.stored_format;
+    assumed.push_back({"info", "stored_format",
+                       fmt::format("The configuration says that the weights are kept as {}.", Name(w.weight_format))});
+  }
+  const bool has_free_images = model.vision && w.images > 0 && w.image_tokens == 0 && model.vision->image_tokens == 0;
+  if (has_free_images) {
+    w.image_tokens = kUsualImageTokens;
+    assumed.push_back({"warning", "assumed_images",
+                       fmt::format("Images of this model have no fixed size; {} patches of one are assumed "
+                                   "(--image-tokens).",
+                                   w.image_tokens)});
+  }
+  return assumed;
 }
 
 void Explain(const PlanRequest& request, Plan& plan) {
@@ -242,7 +272,9 @@ const DevicePlan& Plan::WorstDevice() const {
                            [](const DevicePlan& a, const DevicePlan& b) { return a.total_bytes < b.total_bytes; });
 }
 
-Result<Plan> MakePlan(const PlanRequest& request) {
+Result<Plan> MakePlan(const PlanRequest& given) {
+  PlanRequest request = given;
+  const std::vector<Diagnostic> assumed = FillDefaults(request);
   if (request.model.parameters.empty() && request.model.parameter_count > 0 && !request.model.stored_weight_bytes)
     return FloorPlan(request);
   MEMSTRATA_TRY(CheckWorkload(request));
@@ -256,10 +288,16 @@ Result<Plan> MakePlan(const PlanRequest& request) {
   if (request.workload.task == Task::kServe) {
     if (const std::optional<CachePool> pool = PoolOf(request, plan.devices.front())) plan.kv_tokens = pool->tokens;
   }
+  if (IsAssetsAlone(request)) {
+    plan.left_out = {"what the program allocates besides the assets that were named", "frame buffers and swap chains",
+                     "memory of other processes on the device"};
+    return plan;
+  }
   plan.strategies = FindStrategies(request);
   if (request.searches_largest && request.card) plan.largest = FindLargest(request);
   Explain(request, plan);
-  if (plan.fits == false) plan.changes = SuggestChanges(request);
+  plan.diagnostics.insert(plan.diagnostics.end(), assumed.begin(), assumed.end());
+  if (plan.fits == false && request.suggests_changes) plan.changes = SuggestChanges(request);
   return plan;
 }
 

@@ -69,8 +69,10 @@ struct Diagnostic {
 struct Target {
   Card card;
   uint64_t usable_bytes = 0;
-  int64_t margin_bytes = 0;
+  int64_t margin_bytes = 0;              // against the best figure
+  int64_t margin_at_high_bytes = 0;      // against the high one
   std::vector<std::string> unsupported;  // formats that the card does not compute in
+  bool runs_engine = true;
 };
 
 struct Largest {
@@ -97,8 +99,9 @@ struct Plan {
   uint64_t host_total_bytes = 0;
   std::vector<Line> storage_lines;
   std::optional<Target> target;
-  std::optional<bool> fits;
-  std::string verdict;  // the answer as a sentence
+  std::optional<bool> fits;          // by the best figures
+  std::optional<bool> fits_at_high;  // also when all is as large as its bound
+  std::string verdict;               // the answer as a sentence
   Largest largest;
   std::optional<int64_t> kv_tokens;  // serving: tokens that the cache of the target holds
   std::vector<std::string> left_out;
@@ -115,6 +118,7 @@ struct PlanRequest {
   Workload workload;
   std::optional<Card> card;
   bool searches_largest = true;
+  bool suggests_changes = true;
 };
 
 /// Checks the request and makes the plan. kInvalidArgument with a sentence when it cannot be (degrees that do not

@@ -78,7 +78,7 @@ bool Advance(const std::vector<GridAxis>& axes, std::vector<size_t>& at) {
 Result<PlanGrid> MakeGrid(const PlanRequest& request) {
   PlanGrid grid;
   PlanRequest trial = request;
-  trial.searches_largest = false;
+  trial.searches_largest = trial.suggests_changes = false;
   trial.workload.devices = 0;  // ways to spread it are in the text
   MEMSTRATA_ASSIGN_OR_RETURN(grid.given, MakePlan(request));
   grid.axes = AxesOf(request);

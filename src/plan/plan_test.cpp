@@ -102,6 +102,133 @@ TEST(Plan, UnevenStagesShareTheLayersBetweenThem) {
   EXPECT_EQ(StageLayers(12, 3, parallel), (std::pair<int64_t, int64_t>{11, 12}));
 }
 
+TEST(Plan, ExpertsAreDividedAmongRanksOfTheirOwn) {
+  const ModelDescription model = *DescribePreset("mixtral-8x7b");
+  Workload workload;
+  ASSERT_TRUE(SetInput(workload, "parallel", "tp=2,ep=4,dp=4"));
+  const int64_t divided = ParametersOfRank(model, workload, 0).experts;
+  ASSERT_TRUE(SetInput(workload, "parallel", "etp=1"));
+  EXPECT_EQ(ParametersOfRank(model, workload, 0).experts, 2 * divided);
+  // Four groups of experts do not divide two data-parallel ranks: an expert is whole, unless the request says
+  // otherwise.
+  Workload whole;
+  ASSERT_TRUE(SetInput(whole, "parallel", "tp=2,ep=4,dp=2"));
+  EXPECT_EQ(whole.parallel.ExpertTensor(), 1);
+  PlanRequest request = Request("mixtral-8x7b", {{"parallel", "tp=2,ep=4,etp=2,dp=2"}});
+  const Result<Plan> refused = MakePlan(request);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("groups of experts"), std::string::npos) << refused.error().message;
+}
+
+uint64_t BytesOf(const Plan& plan, std::string_view term) {
+  uint64_t bytes = 0;
+  for (const Line& line : plan.devices.back().lines) bytes += line.term == term ? line.bytes : 0;
+  return bytes;
+}
+
+TEST(Plan, GroupedProductsOfExpertsHaveWorkspacesOnTheirStreams) {
+  const auto workspace = [](const char* model, const char* grouped, const char* card) {
+    return BytesOf(*MakePlan(Request(model, {{"engine", "megatron"}, {"grouped-experts", grouped}}, card)),
+                   "grouped_workspace");
+  };
+  EXPECT_EQ(workspace("mixtral-8x7b", "yes", "h100-80g"), uint64_t{4 * 32} << 20);
+  EXPECT_EQ(workspace("mixtral-8x7b", "yes", "a100-80g"), uint64_t{4 * 4} << 20);
+  EXPECT_EQ(workspace("mixtral-8x7b", "no", "h100-80g"), 0u);
+  EXPECT_EQ(workspace("llama-3.1-8b", "yes", "h100-80g"), 0u);
+}
+
+TEST(Plan, ALayerThatForetellsBringsWeightsAndScoresOnTheLastStage) {
+  PlanRequest request = Request("llama-3.2-1b", {{"engine", "megatron"}, {"parallel", "pp=2"}, {"accumulation", "2"}});
+  const Plan plain = *MakePlan(request);
+  DecoderSpec spec = *request.model.decoder();
+  spec.prediction_layers = 1;
+  request.model = DescribeDecoder(spec, "foretells", "test");
+  const Plan foretells = *MakePlan(request);
+  // Megatron holds 6 bytes of each score; the further pass leaves 4 more.
+  EXPECT_EQ(6 * BytesOf(foretells, "logits"), 10 * BytesOf(plain, "logits"));
+  // One more layer, a product of 2 h x h, and three norms; all in 16 bits.
+  const int64_t layer = ParametersOfRank(DescribeDecoder(spec, "", ""), request.workload, 0).largest_layer;
+  const int64_t added = layer + 2 * spec.hidden * spec.hidden + 3 * spec.hidden;
+  EXPECT_EQ(BytesOf(foretells, "weights") - BytesOf(plain, "weights"), static_cast<uint64_t>(2 * added));
+  EXPECT_EQ(foretells.devices.front().total_bytes, plain.devices.front().total_bytes);
+}
+
+TEST(Plan, DeferredHeadGradientsKeepScoresOfSeveralMicroBatches) {
+  const Plan plan = *MakePlan(
+      Request("llama-3.1-8b",
+              {{"engine", "megatron"}, {"accumulation", "8"}, {"sequence", "1024"}, {"deferred-head-gradients", "2"}}));
+  EXPECT_EQ(BytesOf(plan, "deferred_head"), uint64_t{2 * 1024} * (128256 + 4096) * 2);
+}
+
+TEST(Plan, AServingEngineIsJudgedByTheShareThatItTakes) {
+  PlanRequest request =
+      Request("llama-3.1-8b", {{"task", "serve"}, {"engine", "vllm"}, {"sequence", "8192"}}, "h100-80g");
+  request.searches_largest = true;
+  const Plan plan = *MakePlan(request);
+  ASSERT_TRUE(plan.largest.concurrency && plan.kv_tokens);
+  EXPECT_LE(*plan.largest.concurrency * 8192, *plan.kv_tokens);
+  EXPECT_GT((*plan.largest.concurrency + 1) * 8192, *plan.kv_tokens);
+  ASSERT_TRUE(SetInput(request.workload, "memory-fraction", "0.1"));
+  EXPECT_EQ(MakePlan(request)->fits, false);
+}
+
+TEST(Plan, AMarginWithinTheErrorIsSaid) {
+  PlanRequest request = Request("llama-3.1-8b", {{"engine", "megatron"}, {"parallel", "dp=8,zero=1"}});
+  const DevicePlan device = MakePlan(request)->WorstDevice();
+  request.card =
+      Card{.id = "between", .name = "between", .visible_bytes = (device.total_bytes + device.high_bytes) / 2};
+  const Plan plan = *MakePlan(request);
+  EXPECT_EQ(plan.fits, true);
+  EXPECT_EQ(plan.fits_at_high, false);
+  EXPECT_NE(plan.verdict.find("does not cover"), std::string::npos) << plan.verdict;
+}
+
+TEST(Plan, ACheckpointDoesNotShrinkWhenItIsSharded) {
+  const auto checkpoint = [](const char* parallel) {
+    return MakePlan(Request("llama-3.1-8b", {{"engine", "megatron"}, {"parallel", parallel}}))->storage_lines[1].bytes;
+  };
+  EXPECT_EQ(checkpoint("dp=1"), uint64_t{8030261248} * (2 + 12));
+  EXPECT_EQ(checkpoint("tp=4,dp=2,zero=1"), checkpoint("dp=1"));
+  EXPECT_EQ(checkpoint("pp=2,dp=8,zero=1"), checkpoint("dp=1"));
+}
+
+TEST(Plan, DataParallelismOfPyTorchHasBucketsAndTheOptimizersTemporaries) {
+  const Plan plan = *MakePlan(Request("llama-3.2-1b", {{"sequence", "256"}, {"parallel", "dp=2"}}));
+  const uint64_t weights = plan.devices[0].states.parameters;
+  EXPECT_EQ(plan.devices[0].peak_phase, "optimizer");
+  EXPECT_EQ(BytesOf(plan, "communication"), weights);
+  EXPECT_EQ(BytesOf(plan, "optimizer_transient"), weights);
+  EXPECT_EQ(BytesOf(plan, "logits"), 0u);  // gone by then
+}
+
+TEST(Plan, SupportOfTheEngineComesBeforeMemory) {
+  const Plan plan = *MakePlan(Request("llama-3.2-1b", {{"engine", "megatron"}, {"sequence", "256"}}, "tpu-v5p"));
+  EXPECT_EQ(plan.fits, false);
+  EXPECT_NE(plan.verdict.find("enough memory, but does not run megatron"), std::string::npos) << plan.verdict;
+  EXPECT_EQ(BytesOf(plan, "workspace"), 0u);  // of CUDA
+}
+
+TEST(Plan, AssetsAloneAreNoTraining) {
+  PlanRequest request;
+  request.model = {.name = "no model", .source = "assets alone"};
+  request.card = *FindCard("8GiB");
+  ASSERT_TRUE(SetInput(request.workload, "asset", "scene=3GiB"));
+  const Plan plan = *MakePlan(request);
+  EXPECT_EQ(plan.devices[0].lines.size(), 2u);  // the asset, and the driver's context
+  EXPECT_EQ(plan.largest.batch, std::nullopt);
+  EXPECT_EQ(plan.fits, true);
+}
+
+TEST(Plan, StatesOfMuonAndAdafactorFollowTheShapes) {
+  const ModelDescription model = *DescribeAny("layers=1 hidden=64 heads=4 ffn=128 vocab=1000 tied=no");
+  Workload workload;
+  const RankParameters rank = ParametersOfRank(model, workload, 0);
+  const int64_t matrices = 4 * 64 * 64 + 3 * 64 * 128;
+  EXPECT_EQ(rank.beside_matrices, 2 * 1000 * 64 + 3 * 64);  // table, head, norms
+  EXPECT_EQ(rank.Total(), matrices + rank.beside_matrices);
+  EXPECT_EQ(rank.factors, 4 * 128 + 3 * 192 + 2 * 1064 + 3 * 64);
+}
+
 TEST(Plan, OffloadedStatesAreOnTheHost) {
   const std::initializer_list<std::pair<const char*, const char*>> kept = {{"engine", "deepspeed"},
                                                                            {"parallel", "dp=4,zero=3"}};
@@ -214,9 +341,10 @@ INSTANTIATE_TEST_SUITE_P(
                     BadRequest{"batch", "0", "whole number"}, BadRequest{"batch", "-1", "whole number"},
                     BadRequest{"batch", "1000000000000", "beyond"}, BadRequest{"sequence", "x", "whole number"},
                     BadRequest{"precision", "fp99", "is one of"}, BadRequest{"memory-fraction", "2", "0 to 1"},
-                    BadRequest{"nothing", "1", "not an input"}, BadRequest{"offload", "all", "zero=3"},
-                    BadRequest{"parallel", "pp=2,first=40", "do not share"}, BadRequest{"draft-tokens", "4", "serve"},
-                    BadRequest{"adapter", "none", "is one of"}, BadRequest{"asset", "scene", "NAME=SIZE"}));
+                    BadRequest{"lora-rank", "x", "whole number"}, BadRequest{"nothing", "1", "not an input"},
+                    BadRequest{"offload", "all", "zero=3"}, BadRequest{"parallel", "pp=2,first=40", "do not share"},
+                    BadRequest{"draft-tokens", "4", "serve"}, BadRequest{"adapter", "none", "is one of"},
+                    BadRequest{"asset", "scene", "NAME=SIZE"}));
 
 TEST(Sweep, FindsWhereItBreaks) {
   const Result<Sweep> sweep =

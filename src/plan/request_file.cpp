@@ -1,6 +1,7 @@
 #include "plan/request_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <cmath>
@@ -9,6 +10,7 @@
 
 #include "plan/model/weights_file.h"
 #include "plan/toml_table.h"
+#include "plan/yaml_table.h"
 
 namespace memstrata::plan {
 namespace {
@@ -52,12 +54,18 @@ Result<std::string> ReadSmallFile(const std::string& path, size_t limit_bytes) {
   return text;
 }
 
-Result<ModelDescription> DescribeAny(const std::string& text) {
-  if (text.find('=') != std::string::npos && !FileExists(text)) return DescribeExplicit(text);
-  if (FileExists(text)) return DescribeFile(text);
+Result<ModelDescription> DescribeNamed(const std::string& text) {
+  if (text.find('=') != std::string::npos) return DescribeExplicit(text);
   Result<ModelDescription> preset = DescribePreset(text);
   if (preset) return preset;
-  return Fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is no file. {}", text, preset.error().message));
+  return Fail(ErrorCode::kInvalidArgument, preset.error().message);
+}
+
+Result<ModelDescription> DescribeAny(const std::string& text) {
+  if (FileExists(text)) return DescribeFile(text);
+  Result<ModelDescription> named = DescribeNamed(text);
+  if (named || text.find('=') != std::string::npos) return named;
+  return Fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is no file. {}", text, named.error().message));
 }
 
 Result<ModelDescription> DescribeCountText(std::string_view text) {
@@ -73,22 +81,78 @@ Result<ModelDescription> DescribeCountText(std::string_view text) {
   return DescribeCount(std::llround(count));
 }
 
-Result<RequestFile> ReadRequestFile(const std::string& path) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(path, kMaxConfigBytes));
-  Result<TomlTable> table = ParseToml(text);
-  if (!table) return tl::unexpected(WithFile(table.error(), path));
-  RequestFile file;
-  for (const auto& [name, value] : table->values) {
+Result<RequestTexts> ParseRequest(const TomlTable& table) {
+  RequestTexts file;
+  const auto fail = [](std::string text) { return Fail(ErrorCode::kInvalidArgument, std::move(text)); };
+  for (const auto& [name, value] : table.values) {
     if (name == "model") {
       file.model = value;
+    } else if (name == "parameters") {
+      file.parameters = value;
+    } else if (name == "draft") {
+      file.draft = value;
+    } else if (name == "card") {
+      file.cards = {value};
     } else {
-      file.inputs.emplace_back(name, value == "true" ? "yes" : value == "false" ? "no" : value);
+      file.inputs.emplace_back(name, value);
     }
   }
-  for (const auto& [name, values] : table->lists) {
-    for (const std::string& value : values) file.inputs.emplace_back(name, value);
+  for (const auto& [name, values] : table.lists) {
+    if (name == "card") {
+      file.cards = values;
+    } else if (name == "asset") {
+      for (const std::string& value : values) file.inputs.emplace_back(name, value);
+    } else if (name == "lora-targets") {
+      file.inputs.emplace_back(name, fmt::format("{}", fmt::join(values, ",")));
+    } else {
+      return fail(fmt::format("\"{}\" takes one value, not a list.", name));
+    }
   }
+  for (const auto& [name, degrees] : table.tables) {
+    if (name != "parallel") return fail(fmt::format("\"{}\" is no table of a request; only parallel is one.", name));
+    std::string text;
+    for (const auto& [degree, value] : degrees.values)
+      text += fmt::format("{}{}={}", text.empty() ? "" : ",", degree, value);
+    file.inputs.emplace_back(name, text);
+  }
+  if (!table.table_lists.empty())
+    return fail(fmt::format("\"{}\" is a list of tables; a request has none.", table.table_lists.begin()->first));
   return file;
+}
+
+Result<PlanRequest> MakeRequest(const RequestTexts& texts, FileUse files) {
+  PlanRequest request;
+  for (const auto& [name, value] : texts.inputs) MEMSTRATA_TRY(SetInput(request.workload, name, value));
+  const auto describe = [files](const std::string& text) {
+    return files == FileUse::kRead ? DescribeAny(text) : DescribeNamed(text);
+  };
+  if (!texts.model.empty() && !texts.parameters.empty())
+    return Fail(ErrorCode::kInvalidArgument, "Give a model or a count of parameters, not both.");
+  if (!texts.model.empty()) {
+    MEMSTRATA_ASSIGN_OR_RETURN(request.model, describe(texts.model));
+  } else if (!texts.parameters.empty()) {
+    MEMSTRATA_ASSIGN_OR_RETURN(request.model, DescribeCountText(texts.parameters));
+  } else if (!request.workload.assets.empty()) {
+    request.model = {.name = "no model", .source = "assets alone"};
+  } else {
+    return Fail(ErrorCode::kInvalidArgument,
+                "Say what to plan for: --model config.json (or a built-in name, or \"layers=32 hidden=4096 …\"), "
+                "--parameters 7e9, or --asset NAME=SIZE.");
+  }
+  if (!texts.draft.empty()) {
+    MEMSTRATA_ASSIGN_OR_RETURN(request.draft, describe(texts.draft));
+  }
+  return request;
+}
+
+Result<RequestTexts> ReadRequestFile(const std::string& path) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(path, kMaxConfigBytes));
+  const bool is_yaml = path.ends_with(".yaml") || path.ends_with(".yml");
+  const Result<TomlTable> table = is_yaml ? ParseYaml(text) : ParseToml(text);
+  if (!table) return tl::unexpected(WithFile(table.error(), path));
+  Result<RequestTexts> request = ParseRequest(*table);
+  if (!request) return tl::unexpected(WithFile(request.error(), path));
+  return request;
 }
 
 }  // namespace memstrata::plan

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "plan/constants.h"
+#include "plan/judge.h"
 #include "plan/kv_cache.h"
 #include "plan/outside.h"
 #include "plan/sharded_states.h"
@@ -39,11 +40,12 @@ Line FromConstant(std::string term, std::string_view name, double factor, std::s
 namespace {
 
 void AddWeights(const ModelDescription& model, const Workload& w, const char* term, DevicePlan& device) {
-  const StateSizes sizes = SizesOfStates(model, ParametersOfRank(model, w, 0), w);
+  const RankParameters rank = ParametersOfRank(model, w, 0);
+  const StateSizes sizes = SizesOfStates(model, rank, w);
   const int64_t devices = w.parallel.tensor * w.parallel.pipeline;
   uint64_t weights = sizes.weight_bytes;
-  std::string how =
-      fmt::format("{:.6g} B x {} parameters / {} devices", sizes.weight_each, model.parameter_count, devices);
+  std::string how = fmt::format("{:.6g} B x {} of {} parameters on one device", sizes.weight_each, rank.Total(),
+                                model.parameter_count);
   if (model.stored_weight_bytes) {
     weights = *model.stored_weight_bytes / static_cast<uint64_t>(devices);
     how = fmt::format("sum of the file's tensors by their own types / {} devices", devices);
@@ -88,7 +90,7 @@ DevicePlan ServingDevice(const PlanRequest& request) {
       Add(device,
           FromConstant("graphs", "serving_graph_bytes", width, fmt::format("CUDA graphs, hidden {}", model.hidden)));
   }
-  Add(device, WorkspaceLine(request));
+  if (UsesCuda(request)) Add(device, WorkspaceLine(request));
   device.framework_reserved_bytes = device.framework_peak_bytes;
   device.peak_phase = "prefill";
   AddOutsideLines(request, device);
@@ -112,8 +114,7 @@ std::optional<CachePool> PoolOf(const PlanRequest& request, const DevicePlan& de
     low += line.low_bytes;
     high += line.high_bytes;
   }
-  const double visible = static_cast<double>(request.card->visible_bytes);
-  const auto usable = static_cast<uint64_t>(visible * request.workload.memory_fraction);
+  const uint64_t usable = UsableBytes(request);
   const auto rest = [usable](uint64_t others) { return usable > others ? usable - others : 0; };
   return CachePool{rest(best), rest(high), rest(low), static_cast<int64_t>(rest(best) / each)};
 }

@@ -21,6 +21,18 @@ bool IsLinear(const ParameterSpec& parameter) {
   return is_linear && parameter.shape.size() == 2;
 }
 
+// Elements that Adafactor keeps of a tensor: a row and a column of each matrix, and all of what is none.
+double FactorsOf(const ParameterSpec& parameter, const Parallel& parallel) {
+  if (parameter.shape.size() < 2) return static_cast<double>(CountElements(parameter));
+  const auto rows = static_cast<double>(parameter.shape[parameter.shape.size() - 2]);
+  const auto columns = static_cast<double>(parameter.shape.back());
+  const double matrices = static_cast<double>(CountElements(parameter)) / std::max(1.0, rows * columns);
+  if (parameter.role == Role::kExpert) return matrices * (rows + columns) / static_cast<double>(parallel.expert);
+  const auto tensor = static_cast<double>(parallel.tensor);
+  if (!SplitsByTensor(parameter.role)) return matrices * (rows + columns);
+  return matrices * (parameter.role == Role::kRow ? rows + columns / tensor : rows / tensor + columns);
+}
+
 bool IsAdapted(const ParameterSpec& parameter, const Workload& workload) {
   if (!IsLinear(parameter)) return false;
   if (workload.lora_targets.empty()) return true;
@@ -54,8 +66,9 @@ bool IsOnStage(const ParameterSpec& parameter, const ModelDescription& model, in
   const bool is_last = stage == parallel.pipeline - 1;
   if (parameter.layer < 0) {
     const DecoderSpec* spec = model.decoder();
-    const bool is_tied_table = parameter.role == Role::kEmbedding && spec != nullptr && spec->ties_head;
-    return stage == 0 || (is_last && is_tied_table);
+    const bool is_used_twice =
+        parameter.role == Role::kEmbedding && spec != nullptr && (spec->ties_head || spec->prediction_layers > 0);
+    return stage == 0 || (is_last && is_used_twice);
   }
   return is_last;
 }
@@ -86,13 +99,15 @@ RankParameters ParametersOfRank(const ModelDescription& model, const Workload& w
   for (const ParameterSpec& parameter : model.parameters) {
     if (!IsOnStage(parameter, model, stage, parallel)) continue;
     int64_t count = CountElements(parameter);
+    rank.factors += FactorsOf(parameter, parallel);
     if (parameter.role == Role::kExpert) {
-      count = DivideUp(count, parallel.expert * parallel.tensor);
+      count = DivideUp(count, parallel.expert * parallel.ExpertTensor());
       rank.experts += count;
     } else {
       if (SplitsByTensor(parameter.role)) count = DivideUp(count, parallel.tensor);
       rank.dense += count;
     }
+    if (!IsLinear(parameter) && parameter.role != Role::kExpert) rank.beside_matrices += count;
     const bool is_in_layer = parameter.layer >= 0 && parameter.layer < model.layer_count;
     if (is_in_layer) by_layer[static_cast<size_t>(parameter.layer)] += count;
     if (!is_in_layer) rank.outside_layers += count;
@@ -102,8 +117,9 @@ RankParameters ParametersOfRank(const ModelDescription& model, const Workload& w
   return rank;
 }
 
-double OptimizerBytesEach(OptimizerName name, Precision precision) {
+double OptimizerBytesEach(OptimizerName name, Precision precision, const RankParameters& rank) {
   const auto width = static_cast<double>(ParameterBytes(precision));
+  const double total = std::max(1.0, static_cast<double>(rank.Total()));
   switch (name) {
     case OptimizerName::kNone:
     case OptimizerName::kSgd:
@@ -111,8 +127,9 @@ double OptimizerBytesEach(OptimizerName name, Precision precision) {
     case OptimizerName::kSgdMomentum:
     case OptimizerName::kSgdMomentumForLoop:
     case OptimizerName::kLion:
-    case OptimizerName::kMuon:
       return width;
+    case OptimizerName::kMuon:  // one momentum for matrices, AdamW for the rest
+      return width * (1 + static_cast<double>(rank.beside_matrices) / total);
     case OptimizerName::kAdamW:
     case OptimizerName::kAdamWFused:
     case OptimizerName::kAdamWForLoop:
@@ -121,7 +138,7 @@ double OptimizerBytesEach(OptimizerName name, Precision precision) {
       return 2 * (1 + 4.0 / 256);  // one float32 scale for each 256
     case OptimizerName::kAdafactorTransformers:
     case OptimizerName::kAdafactorTorch:
-      return 0.01;  // a row and a column of each matrix
+      return 4 * rank.factors / total;  // float32, whatever the weights are
   }
   return 0;
 }
@@ -181,12 +198,16 @@ StateSizes SizesOfStates(const ModelDescription& model, const RankParameters& ra
   }
   sizes.gradient_each = profile.gradient_bytes_each > 0 ? profile.gradient_bytes_each
                                                         : static_cast<double>(ParameterBytes(workload.precision));
-  sizes.optimizer_each = profile.has_master_weights ? 4.0 + OptimizerBytesEach(workload.optimizer, Precision::kFloat32)
-                                                    : OptimizerBytesEach(workload.optimizer, workload.precision);
+  sizes.optimizer_each = profile.has_master_weights
+                             ? 4.0 + OptimizerBytesEach(workload.optimizer, Precision::kFloat32, rank)
+                             : OptimizerBytesEach(workload.optimizer, workload.precision, rank);
   // Experts are replicated less often than the rest.
   const double dense_shards =
       static_cast<double>(parallel.data * parallel.context) / static_cast<double>(parallel.replicas);
-  const double expert_shards = std::max(1.0, dense_shards / static_cast<double>(parallel.expert));
+  const double expert_shards = std::max(1.0, dense_shards * static_cast<double>(parallel.tensor) /
+                                                 static_cast<double>(parallel.expert * parallel.ExpertTensor()));
+  sizes.dense_shards = dense_shards;
+  sizes.expert_shards = expert_shards;
   const auto held = [&](double each, bool is_sharded) {
     if (!is_sharded) return static_cast<uint64_t>(each * total);
     return static_cast<uint64_t>(

@@ -11,9 +11,11 @@ namespace memstrata::plan {
 struct RankParameters {
   int64_t dense = 0;  // not experts
   int64_t experts = 0;
-  int64_t largest_layer = 0;   // of one layer: what full sharding gathers at once
-  int64_t outside_layers = 0;  // embedding, head, final norm
-  int64_t adapters = 0;        // LoRA
+  int64_t largest_layer = 0;    // of one layer: what full sharding gathers at once
+  int64_t outside_layers = 0;   // embedding, head, final norm
+  int64_t adapters = 0;         // LoRA
+  int64_t beside_matrices = 0;  // of Total(): embedding, head, norms, biases, which Muon leaves to AdamW
+  double factors = 0;           // rows and columns of the matrices, and what is none: Adafactor's states
   int64_t Total() const { return dense + experts; }
 };
 
@@ -31,12 +33,13 @@ struct StateSizes {
   uint64_t host_optimizer_bytes = 0;
   uint64_t gathered_bytes = 0;  // layers that are whole for a moment under full sharding
   double weight_each = 0, gradient_each = 0, optimizer_each = 0;  // bytes a parameter, for the formula
+  double dense_shards = 1, expert_shards = 1;                     // ranks that a sharded class is divided among
 };
 
 /// Bytes of each class. Sources: the table of bytes a parameter in docs/explanation/planning.md.
 StateSizes SizesOfStates(const ModelDescription& model, const RankParameters& rank, const Workload& workload);
 
-/// Bytes of optimizer state for each parameter, kept on one rank.
-double OptimizerBytesEach(OptimizerName name, Precision precision);
+/// Bytes of optimizer state for each parameter of a rank, with elements as wide as the precision's parameters.
+double OptimizerBytesEach(OptimizerName name, Precision precision, const RankParameters& rank);
 
 }  // namespace memstrata::plan

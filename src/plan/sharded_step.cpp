@@ -35,23 +35,43 @@ Line Spread(Line line, double share) {
   return line;
 }
 
+// "2 B x 8030261248 parameters", with what divides them and where they are.
+std::string StateFormula(double each, const RankParameters& rank, const StateSizes& sizes, bool is_sharded,
+                         bool is_on_host) {
+  std::string text = fmt::format("{:.6g} B x {} parameters of a model-parallel rank", each, rank.Total());
+  if (is_sharded && rank.experts > 0 && sizes.expert_shards != sizes.dense_shards) {
+    text = fmt::format("{:.6g} B x ({} / {} ranks + {} of experts / {} ranks)", each, rank.dense, sizes.dense_shards,
+                       rank.experts, sizes.expert_shards);
+  } else if (is_sharded && sizes.dense_shards > 1) {
+    text += fmt::format(" / {} ranks", sizes.dense_shards);
+  }
+  return is_on_host ? "in host memory: " + text : text;
+}
+
 void AddStates(const PlanRequest& request, int64_t stage, DevicePlan& device) {
   const Workload& w = request.workload;
   const RankParameters rank = ParametersOfRank(request.model, w, stage);
   const StateSizes sizes = SizesOfStates(request.model, rank, w);
-  const std::string shard = fmt::format("{} parameters on this rank, {}", rank.Total(), Name(w.parallel.sharding));
-  const std::string trained = w.TrainsAdapters() ? fmt::format("{} parameters of adapters", rank.adapters) : shard;
   const char* source = "bytes for each parameter by setup, docs/explanation/planning.md";
-  device.lines.push_back(Computed("weights", static_cast<double>(sizes.weight_bytes),
-                                  fmt::format("{:.6g} B x {}", sizes.weight_each, shard), source, true,
+  const Sharding sharding = w.parallel.sharding;
+  const auto how = [&](double each, Sharding least, bool is_on_host) {
+    if (w.TrainsAdapters()) return fmt::format("{} B x {} parameters of adapters", each, rank.adapters);
+    return StateFormula(each, rank, sizes, sharding >= least, is_on_host);
+  };
+  const bool has_host = w.offload != Offload::kNone;
+  std::string weights_how =
+      StateFormula(sizes.weight_each, rank, sizes, !w.TrainsAdapters() && sharding >= Sharding::kZero3,
+                   w.offload == Offload::kOptimizerAndWeights);
+  if (w.TrainsAdapters()) weights_how += fmt::format(" + 4 B x {} of adapters", rank.adapters);
+  device.lines.push_back(Computed("weights", static_cast<double>(sizes.weight_bytes), weights_how, source, true,
                                   "precision, weights, parallel"));
   device.states.parameters = sizes.weight_bytes;
   if (w.task != Task::kTrain) return;
   device.lines.push_back(Computed("gradients", static_cast<double>(sizes.gradient_bytes),
-                                  fmt::format("{} B x {}", sizes.gradient_each, trained), source, true,
-                                  "parallel, lora-rank"));
+                                  how(sizes.gradient_each, Sharding::kZero2, has_host && sharding >= Sharding::kZero2),
+                                  source, true, "parallel, lora-rank"));
   device.lines.push_back(Computed("optimizer", static_cast<double>(sizes.optimizer_bytes),
-                                  fmt::format("{} B x {}", sizes.optimizer_each, trained), source, true,
+                                  how(sizes.optimizer_each, Sharding::kZero1, has_host), source, true,
                                   "optimizer, parallel"));
   if (sizes.gathered_bytes > 0) {
     device.lines.push_back(
@@ -89,25 +109,35 @@ bool RecomputesAll(const Workload& w) {
   return w.recompute == Recompute::kFull || w.recompute == Recompute::kFullReentrant;
 }
 
-// Scores, their float32 form, its softmax and the gradient, as far as the engine keeps them at once.
+int64_t PredictionLayers(const PlanRequest& request, int64_t stage) {
+  const DecoderSpec* spec = request.model.decoder();
+  const bool has = spec != nullptr && stage == request.workload.parallel.pipeline - 1;
+  return has && request.workload.task == Task::kTrain ? spec->prediction_layers : 0;
+}
+
+// Scores, their float32 form, its softmax and the gradient, as far as the engine keeps them at once; a further pass of
+// the head leaves the float32 softmax of its scores for the backward.
+double LogitBytesEach(const PlanRequest& request, int64_t stage) {
+  if (request.workload.task != Task::kTrain) return 4;
+  return ProfileOf(request.workload).logit_bytes_each + 4 * static_cast<double>(PredictionLayers(request, stage));
+}
+
 double LogitBytes(const PlanRequest& request, int64_t stage) {
   const Workload& w = request.workload;
   if (stage != w.parallel.pipeline - 1 || request.model.vocabulary == 0) return 0;
-  const double each = w.task == Task::kTrain ? ProfileOf(w).logit_bytes_each : 4;
-  return each * static_cast<double>(TargetTokens(request)) * static_cast<double>(request.model.vocabulary) /
-         static_cast<double>(w.parallel.tensor);
+  return LogitBytesEach(request, stage) * static_cast<double>(TargetTokens(request)) *
+         static_cast<double>(request.model.vocabulary) / static_cast<double>(w.parallel.tensor);
 }
 
 void AddLogits(const PlanRequest& request, double bytes, DevicePlan& device) {
   if (bytes == 0) return;
   const Workload& w = request.workload;
-  device.lines.push_back(Spread(
-      Computed(
-          "logits", bytes,
-          fmt::format("{} B x {} tokens x {} words / {}", w.task == Task::kTrain ? ProfileOf(w).logit_bytes_each : 4,
-                      TokensOnRank(w), request.model.vocabulary, w.parallel.tensor),
-          "bytes for each score, docs/explanation/planning.md", false, "batch, sequence, parallel"),
-      kLogitSpread));
+  device.lines.push_back(
+      Spread(Computed("logits", bytes,
+                      fmt::format("{} B x {} tokens x {} words / {}", LogitBytesEach(request, w.parallel.pipeline - 1),
+                                  TargetTokens(request), request.model.vocabulary, w.parallel.tensor),
+                      "bytes for each score, docs/explanation/planning.md", false, "batch, sequence, parallel"),
+             kLogitSpread));
 }
 
 // With sequence parallelism the head's input is whole on each rank for its backward, and so is the gradient of it.
@@ -131,6 +161,20 @@ double PassingEach(const PlanRequest& request, int64_t layer) {
   if (!KeepsGatheredInputs(request.workload) || spec == nullptr) return 0;
   const double inner = static_cast<double>(InnerWidth(*spec, layer));
   return 10 * static_cast<double>(spec->hidden) + 4 * inner / static_cast<double>(request.workload.parallel.tensor);
+}
+
+// Micro-batches whose part of the head's gradient waits keep the head's input and the gradient of the scores.
+void AddDeferredHead(const PlanRequest& request, int64_t stage, DevicePlan& device) {
+  const Workload& w = request.workload;
+  if (stage != w.parallel.pipeline - 1 || w.deferred_head_gradients == 0 || w.task != Task::kTrain) return;
+  const int64_t each = request.model.vocabulary / w.parallel.tensor + request.model.hidden;
+  const int64_t kept = std::min(w.deferred_head_gradients, w.accumulation);
+  device.lines.push_back(Computed(
+      "deferred_head",
+      static_cast<double>(kept * TargetTokens(request) * each * static_cast<int64_t>(ComputeBytes(w.precision))),
+      fmt::format("{} micro-batches x {} tokens x {} elements: the head's input and the gradient of its scores", kept,
+                  TargetTokens(request), each),
+      "inputs of a product's weight gradient", false, "deferred-head-gradients, batch, sequence, parallel"));
 }
 
 double ActivationSpread(const ModelDescription& model) {
@@ -218,6 +262,7 @@ void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& devic
       tokens * static_cast<double>(request.model.hidden) * 2 * width / (p.sequence_parallel ? tensor : 1);
   double bytes = 0;
   double largest = 0;
+  double last = 0;  // of the stage's last layer
   std::string how;
   for (int64_t layer = first; layer < end; ++layer) {
     const LayerActivations saved = SavedByLayer(request.model, w, layer);
@@ -227,10 +272,12 @@ void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& devic
     const double whole = layer_tokens * width * (replicated + saved.divided_each / tensor);
     largest = std::max(largest, whole + layer_tokens * width * PassingEach(request, layer));
     bytes += RecomputesAll(w) ? input : whole;
+    last = whole;
     how = saved.how;
   }
   const PiecesInFlight in_flight = InFlight(w, stage);
   bytes *= in_flight.pieces * in_flight.layer_share;
+  bytes += static_cast<double>(PredictionLayers(request, stage)) * (RecomputesAll(w) ? input : last);
   device.states.activations_end_of_forward = static_cast<uint64_t>(bytes);
   device.lines.push_back(Spread(Computed("activations", bytes,
                                          fmt::format("{} tokens x {} layers x ({}), {} pieces of {} of them in flight",
@@ -247,6 +294,51 @@ void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& devic
     AddLogits(request, logits, device);
     if (logits > 0) AddGatheredHead(request, device);
   }
+}
+
+// PyTorch's data parallelism copies gradients into buckets, which stay.
+void AddBuckets(const PlanRequest& request, DevicePlan& device) {
+  const Workload& w = request.workload;
+  const bool has_buckets = w.engine == Engine::kTorch && w.parallel.data > 1 && w.parallel.sharding == Sharding::kNone;
+  if (!has_buckets) return;
+  device.lines.push_back(Computed("communication", static_cast<double>(device.states.gradients),
+                                  "a copy of all gradients in the buckets of DistributedDataParallel",
+                                  "PyTorch's DistributedDataParallel with gradient_as_bucket_view=False", true,
+                                  "parallel"));
+}
+
+// Temporaries of the optimizer's step for each byte of trained weights, docs/explanation/planning.md.
+double OptimizerTemporaries(const Workload& w) {
+  if (w.engine != Engine::kTorch || w.offload != Offload::kNone) return 0;  // the others' optimizers are fused
+  switch (w.optimizer) {
+    case OptimizerName::kAdamW:
+      return GetConstant("foreach_optimizer_temporaries").best;
+    case OptimizerName::kAdamWForLoop:
+    case OptimizerName::kAdafactorTransformers:
+      return GetConstant("for_loop_optimizer_temporaries").best;
+    case OptimizerName::kAdafactorTorch:
+      return GetConstant("adafactor_temporaries").best;
+    default:
+      return 0;
+  }
+}
+
+// The step of the optimizer, where it needs more than the backward: what works in the backward is gone by then.
+void UseOptimizerPeak(const PlanRequest& request, DevicePlan& device) {
+  device.peak_phase = "backward";
+  const double trained =
+      static_cast<double>(request.workload.TrainsAdapters() ? device.states.gradients : device.states.parameters);
+  const auto temporaries = static_cast<uint64_t>(OptimizerTemporaries(request.workload) * trained);
+  uint64_t working = 0;
+  for (const Line& line : device.lines) working += line.is_persistent ? 0 : line.bytes;
+  if (temporaries <= working) return;
+  device.peak_phase = "optimizer";
+  std::erase_if(device.lines, [](const Line& line) { return !line.is_persistent; });
+  device.lines.push_back(
+      Spread(Computed("optimizer_transient", static_cast<double>(temporaries),
+                      fmt::format("{:.2f} B for each byte of trained weights", OptimizerTemporaries(request.workload)),
+                      "dry runs of PyTorch's optimizers", false, "optimizer"),
+             0.03));
 }
 
 // Errors of the terms are not independent of each other, so the peak's bounds are those of whole predictions.
@@ -367,12 +459,14 @@ DevicePlan ShardedTrainingDevice(const PlanRequest& request, int64_t stage) {
   } else {
     AddActivations(request, stage, device);
   }
+  AddDeferredHead(request, stage, device);
   AddVision(request, stage, device);
   AddUnpacked(request, device);
   AddLoadCopy(request, device);
-  device.lines.push_back(WorkspaceLine(request));
+  AddBuckets(request, device);
+  AddWorkspaces(request, device);
+  UseOptimizerPeak(request, device);
   Sum(request, device);
-  device.peak_phase = "backward";
   AddOutsideLines(request, device);
   return device;
 }
@@ -406,7 +500,7 @@ DevicePlan InferenceDevice(const PlanRequest& request) {
     AddVision(request, 0, device);
   }
   AddUnpacked(request, device);
-  device.lines.push_back(WorkspaceLine(request));
+  AddWorkspaces(request, device);
   Sum(request, device);
   device.peak_phase = w.task == Task::kGenerate ? "prefill" : "forward";
   AddOutsideLines(request, device);

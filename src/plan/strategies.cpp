@@ -27,7 +27,7 @@ std::vector<Candidate> CandidatesFor(Task task, int64_t devices) {
           {"tensor parallel", fmt::format("tp={},sp=yes", devices),
            "collectives in each layer of forward and backward: wants fast links"},
           {"pipeline", fmt::format("pp={}", devices),
-           "devices wait while the pipeline fills: needs many micro-batches (accumulation)"}};
+           "devices wait while the pipeline fills: planned with as many micro-batches (accumulation) as stages"}};
 }
 
 }  // namespace
@@ -38,10 +38,11 @@ std::vector<Strategy> FindStrategies(const PlanRequest& request) {
   if (devices <= request.workload.parallel.DeviceCount()) return strategies;
   for (const Candidate& candidate : CandidatesFor(request.workload.task, devices)) {
     PlanRequest trial = request;
-    trial.searches_largest = false;
+    trial.searches_largest = trial.suggests_changes = false;
     trial.workload.devices = 0;
     trial.workload.parallel = {};
     if (!SetInput(trial.workload, "parallel", candidate.parallel)) continue;
+    trial.workload.accumulation = std::max(trial.workload.accumulation, trial.workload.parallel.pipeline);
     Strategy strategy{candidate.name, candidate.parallel, candidate.cost, {}, {}, ""};
     const Result<Plan> plan = MakePlan(trial);
     if (plan) {

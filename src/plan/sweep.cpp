@@ -50,7 +50,7 @@ Result<Sweep> RunSweep(const PlanRequest& request, std::string_view specificatio
   MEMSTRATA_ASSIGN_OR_RETURN(const std::vector<std::string> values, Values(specification.substr(equals + 1)));
   for (const std::string& value : values) {
     PlanRequest trial = request;
-    trial.searches_largest = false;
+    trial.searches_largest = trial.suggests_changes = false;
     MEMSTRATA_TRY(SetInput(trial.workload, sweep.input, value));
     MEMSTRATA_ASSIGN_OR_RETURN(const Plan plan, MakePlan(trial));
     const DevicePlan& worst = plan.WorstDevice();

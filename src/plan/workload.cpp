@@ -177,6 +177,7 @@ Status SetParallel(Parallel& parallel, std::string_view text) {
                       : key == "pp"                  ? &parallel.pipeline
                       : key == "cp"                  ? &parallel.context
                       : key == "ep"                  ? &parallel.expert
+                      : key == "etp"                 ? &parallel.expert_tensor
                       : key == "dp" || key == "fsdp" ? &parallel.data
                       : key == "group"               ? &parallel.virtual_group
                       : key == "replicas"            ? &parallel.replicas
@@ -185,9 +186,10 @@ Status SetParallel(Parallel& parallel, std::string_view text) {
                       : key == "last"                ? &parallel.last_stage_layers
                                                      : nullptr;
     if (degree == nullptr) {
-      return Fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is no parallel degree; there are tp, pp, cp, ep, "
-                                                           "dp, fsdp, replicas, vpp, group, first, last, sp, zero.",
-                                                           key));
+      return Fail(ErrorCode::kInvalidArgument,
+                  fmt::format("\"{}\" is no parallel degree; there are tp, pp, cp, ep, "
+                              "etp, dp, fsdp, replicas, vpp, group, first, last, sp, zero.",
+                              key));
     }
     MEMSTRATA_ASSIGN_OR_RETURN(*degree, ParseWhole(fmt::format("parallel {}", key), value, 1));
     if (key == "fsdp") parallel.sharding = Sharding::kZero3;
@@ -218,6 +220,7 @@ int64_t* NumberOf(Workload& w, std::string_view name) {
   if (name == "batched-tokens") return &w.batched_tokens;
   if (name == "accumulation") return &w.accumulation;
   if (name == "kv-bits") return &w.kv_bits;
+  if (name == "deferred-head-gradients") return &w.deferred_head_gradients;
   if (name == "logits-to-keep") return &w.logits_to_keep;
   if (name == "lora-rank") return &w.lora_rank;
   if (name == "devices") return &w.devices;
@@ -231,12 +234,14 @@ bool* FlagOf(Workload& w, std::string_view name) {
   if (name == "grads-to-none") return &w.sets_grads_to_none;
   if (name == "clip-gradients") return &w.clips_gradients;
   if (name == "compile") return &w.is_compiled;
+  if (name == "grouped-experts") return &w.groups_experts;
   return nullptr;
 }
 
 bool MayBeZero(std::string_view name) {
   return name == "target-sequence" || name == "new-tokens" || name == "logits-to-keep" || name == "lora-rank" ||
-         name == "draft-tokens" || name == "images" || name == "devices" || name == "image-tokens";
+         name == "draft-tokens" || name == "images" || name == "devices" || name == "image-tokens" ||
+         name == "deferred-head-gradients";
 }
 
 Status SetChoice(Workload& w, std::string_view name, std::string_view value) {
@@ -339,6 +344,8 @@ std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload&
           {"grads-to-none", flag(w.sets_grads_to_none)},
           {"clip-gradients", flag(w.clips_gradients)},
           {"compile", flag(w.is_compiled)},
+          {"grouped-experts", flag(w.groups_experts)},
+          {"deferred-head-gradients", number(w.deferred_head_gradients)},
           {"logits-to-keep", number(w.logits_to_keep)},
           {"adapter", std::string(Name(w.adapter))},
           {"lora-rank", number(w.lora_rank)},
@@ -348,9 +355,13 @@ std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload&
           {"devices", number(w.devices)},
           {"offload", std::string(Name(w.offload))},
           {"draft-tokens", number(w.draft_tokens)},
-          {"parallel",
-           fmt::format("tp={},pp={},cp={},ep={},dp={},vpp={},sp={},zero={}", p.tensor, p.pipeline, p.context, p.expert,
-                       p.data, p.virtual_stages, flag(p.sequence_parallel), static_cast<int>(p.sharding))}};
+          {"parallel", fmt::format("tp={},pp={},cp={},ep={},etp={},dp={},vpp={},sp={},zero={}", p.tensor, p.pipeline,
+                                   p.context, p.expert, p.ExpertTensor(), p.data, p.virtual_stages,
+                                   flag(p.sequence_parallel), static_cast<int>(p.sharding))}};
+}
+
+bool TakesShare(const Workload& workload) {
+  return workload.task == Task::kServe && (workload.engine == Engine::kVllm || workload.engine == Engine::kSglang);
 }
 
 uint64_t ParameterBytes(Precision precision) {

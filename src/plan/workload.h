@@ -67,6 +67,7 @@ struct Parallel {
   int64_t pipeline = 1;
   int64_t context = 1;
   int64_t expert = 1;
+  int64_t expert_tensor = 0;  // ranks that share one expert, 0: see ExpertTensor()
   int64_t data = 1;
   int64_t virtual_stages = 1;
   int64_t virtual_group = 0;       // micro-batches of one round of the interleaved schedule, 0: as many as stages
@@ -77,6 +78,11 @@ struct Parallel {
   Sharding sharding = Sharding::kNone;
 
   int64_t DeviceCount() const { return tensor * pipeline * context * data; }
+  /// Ranks that share one expert: as given, else as many as share a layer, or one where they do not divide so.
+  int64_t ExpertTensor() const {
+    if (expert_tensor > 0) return expert_tensor;
+    return context * data % expert == 0 ? tensor : 1;
+  }
 };
 
 /// Memory that is named by the user: scenes, textures, volumes.
@@ -110,6 +116,8 @@ struct Workload {
   bool sets_grads_to_none = true;
   bool clips_gradients = false;
   bool is_compiled = false;
+  bool groups_experts = true;           // products of all experts in one kernel
+  int64_t deferred_head_gradients = 0;  // micro-batches whose share of the head's gradient waits for a later moment
   int64_t logits_to_keep = 0;
   Adapter adapter = Adapter::kLowRank;
   int64_t lora_rank = 0;
@@ -177,6 +185,10 @@ inline constexpr InputHelp kWorkloadInputs[] = {
     {"--grads-to-none", "YES|NO", "Whether gradients are dropped after the step (default yes)"},
     {"--clip-gradients", "YES|NO", "Whether gradients are clipped (default no)"},
     {"--compile", "YES|NO", "Whether the step is compiled with torch.compile (default no)"},
+    {"--grouped-experts", "YES|NO",
+     "Whether the products of a rank's experts run as one grouped product, on streams of their own (default yes)"},
+    {"--deferred-head-gradients", "N",
+     "Micro-batches whose part of the head's gradient is computed later, as Megatron can (default 0)"},
     {"--logits-to-keep", "N", "Positions whose logits are computed, 0: all (default 0)"},
     {"--adapter", "NAME",
      "What is trained beside frozen weights: lora (with --lora-rank), scale_bias, prompt (default lora)"},
@@ -193,6 +205,9 @@ inline constexpr InputHelp kWorkloadInputs[] = {
 };
 /// An input as text, as it takes effect.
 std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload& workload);
+
+/// True for serving engines that take a share of the device at their start (vLLM, SGLang).
+bool TakesShare(const Workload& workload);
 
 /// Bits of one weight, with its scales, for formats other than the precision's own.
 double BitsPerWeight(WeightFormat format, Precision precision);

@@ -10,7 +10,7 @@ std::span<const QuestionInfo* const> AllQuestions() {
       &kExplainQuestion, &kLedgerQuestion,     &kTileQuestion,           &kCursorQuestion,  &kSeekQuestion,
       &kStateQuestion,   &kAllocationQuestion, &kPickQuestion,           &kFlameQuestion,   &kHoldersQuestion,
       &kRangeQuestion,   &kSearchQuestion,     &kEventsQuestion,         &kSpansQuestion,   &kProgramQuestion,
-      &kCompareQuestion, &kRunsQuestion,
+      &kCompareQuestion, &kRunsQuestion,       &kAcceptanceQuestion,
   };
   return kAll;
 }

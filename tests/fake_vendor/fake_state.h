@@ -5,6 +5,7 @@
 //   process DEVICE PID USED             USED "-": the vendor hides it
 //   mig DEVICE TOTAL USED               an instance of a partitioned card
 //   broken DEVICE                       it does not answer any more
+//   unified DEVICE                      its memory is the host's: it has no figures of its own
 
 #include <cstdint>
 #include <cstdlib>
@@ -23,6 +24,7 @@ struct Device {
   uint64_t total_bytes = 0, reserved_bytes = 0, used_bytes = 0;
   std::string name;
   bool is_broken = false;
+  bool is_unified = false;
   std::vector<Process> processes;
   std::vector<Device> instances;
 };
@@ -52,6 +54,9 @@ inline std::vector<Device> ReadDevices() {
     } else if (kind == "broken") {
       fields >> index;
       devices.at(index).is_broken = true;
+    } else if (kind == "unified") {
+      fields >> index;
+      devices.at(index).is_unified = true;
     }
   }
   return devices;

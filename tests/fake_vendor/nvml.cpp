@@ -47,6 +47,7 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** handle) {
 int nvmlDeviceGetMemoryInfo(void* handle, Memory* memory) {
   const fake::Device device = DeviceOf(handle);
   if (device.is_broken) return kGpuIsLost;
+  if (device.is_unified) return kNotSupported;
   const unsigned long long used = device.reserved_bytes + device.used_bytes;
   *memory = {device.total_bytes, device.total_bytes - used, used};
   return kSuccess;
@@ -54,6 +55,7 @@ int nvmlDeviceGetMemoryInfo(void* handle, Memory* memory) {
 int nvmlDeviceGetMemoryInfo_v2(void* handle, MemoryV2* memory) {
   const fake::Device device = DeviceOf(handle);
   if (device.is_broken) return kGpuIsLost;
+  if (device.is_unified) return kNotSupported;
   if (memory->version != (sizeof(MemoryV2) | 2U << 24)) return 25;  // argument version mismatch
   memory->total_bytes = device.total_bytes;
   memory->reserved_bytes = device.reserved_bytes;

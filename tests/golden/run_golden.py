@@ -6,8 +6,8 @@ A case is a folder AREA/NAME here with two files. `cmd` holds command lines, one
 `expected.txt` holds the transcript: each command after "$ ", its standard output, its standard error after "stderr: ",
 and its exit status. --update writes the transcript instead of comparing it.
 
-The commands run in a folder of their own that holds `training_oom.pickle` (the carried sample), every edge case of
-tests/makers/edge_cases.md by its name, and the case's own files.
+The commands run in a folder of their own that holds `training_oom.pickle` (that of tests/samples/sample.py), every
+edge case of tests/makers/edge_cases.md by its name, and the case's own files.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tests.makers.make_edge_cases import all_cases
+from tests.samples.sample import sample_bytes
 
 HERE = Path(__file__).resolve().parent
-SAMPLE = HERE.parent / "sample" / "training_oom.pickle"
+SAMPLE_NAME = "training_oom.pickle"
 TIMEOUT_S = 60
 # Width, colour, language and time zone do not depend on who runs the tests.
 ENVIRONMENT = {"NO_COLOR": "1", "LC_ALL": "C.UTF-8", "TZ": "UTC", "TERM": "dumb", "PATH": "/usr/bin:/bin"}
@@ -36,7 +37,7 @@ def make_inputs(folder: Path) -> None:
     """Writes the input files that all cases share, and nothing else: what an older version made is removed."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    (folder / SAMPLE.name).write_bytes(SAMPLE.read_bytes())
+    (folder / SAMPLE_NAME).write_bytes(sample_bytes())
     for case in all_cases():
         (folder / case.file_name).write_bytes(case.data)
 
@@ -103,7 +104,7 @@ def main() -> int:
     cases = [HERE / name for name in arguments.case] or list(all_golden_cases())
     with tempfile.TemporaryDirectory(prefix="golden-inputs-") as temporary:
         inputs = (arguments.inputs or Path(temporary)).resolve()
-        if not (inputs / SAMPLE.name).is_file():
+        if not (inputs / SAMPLE_NAME).is_file():
             make_inputs(inputs)
         results = [check(case, arguments.binary.resolve(), inputs, arguments.update) for case in cases]
     print(f"{sum(results)} of {len(results)} as expected")

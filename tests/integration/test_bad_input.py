@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.makers import make_sample, pickle_writer
+from tests.makers import pickle_writer
 from tests.makers.edge_cases_encoding import base_snapshot
+from tests.samples.sample import SAMPLE, sample_bytes
 
 from .program import MEMORY_LIMIT_BYTES, Program, check_schema
 from .summary_check import check_own_sums
@@ -51,7 +52,7 @@ def test_no_permission(program: Program, tmp_path: Path) -> None:
     if os.geteuid() == 0:
         pytest.skip("root may read everything")
     path = tmp_path / "secret.pickle"
-    path.write_bytes(make_sample.SAMPLE.read_bytes())
+    path.write_bytes(sample_bytes())
     path.chmod(0)
     assert refused(program, path) == "io"
 
@@ -65,7 +66,7 @@ def test_ten_sparse_gigabytes(program: Program, tmp_path: Path) -> None:
 
 def test_ten_sparse_gigabytes_behind_a_snapshot(program: Program, tmp_path: Path) -> None:
     path = tmp_path / "padded.pickle"
-    path.write_bytes(make_sample.SAMPLE.read_bytes())
+    path.write_bytes(sample_bytes())
     with path.open("ab") as file:
         file.truncate(10 << 30)
     answer = program.run("summary", "--json", path)
@@ -82,9 +83,7 @@ def test_usage_errors(program: Program, arguments: list[str]) -> None:
 def test_full_disk(program: Program, arguments: list[str]) -> None:
     """What cannot be written is an error, never a silent half."""
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [program.binary, *arguments, make_sample.SAMPLE], stdout=full, stderr=subprocess.PIPE, timeout=5
-        )
+        done = subprocess.run([program.binary, *arguments, SAMPLE], stdout=full, stderr=subprocess.PIPE, timeout=5)
     assert done.returncode == 1 and done.stderr
 
 
@@ -93,7 +92,7 @@ def test_output_to_a_pipe_does_not_replace_it(program: Program, tmp_path: Path) 
     os.mkfifo(pipe)
     received = tmp_path / "received"
     with received.open("wb") as file, subprocess.Popen(["cat", pipe], stdout=file):
-        answer = program.run("convert", make_sample.SAMPLE, "--to", "csv", "-o", pipe)
+        answer = program.run("convert", SAMPLE, "--to", "csv", "-o", pipe)
         assert stat.S_ISFIFO(pipe.stat().st_mode), "the pipe was replaced by a file"
     assert answer.status == 0
     assert received.read_bytes().startswith(b"row,heap,seq")

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.makers import make_sample, pickle_writer
+from tests.makers import pickle_writer
 from tests.makers.random_programs import random_program, random_trace
 from tests.oracle import snapshot_file, summary_oracle
 from tests.oracle.summary_oracle import integer
 from tests.plain_data import Json
+from tests.samples.sample import SAMPLE
 
 from .program import Program
 
@@ -106,14 +107,14 @@ def test_random_traces(program: Program, tmp_path: Path, seed: int) -> None:
 
 
 def test_the_carried_sample(program: Program) -> None:
-    check_tables(program, make_sample.SAMPLE, snapshot_file.read(make_sample.SAMPLE))
+    check_tables(program, SAMPLE, snapshot_file.read(SAMPLE))
 
 
 @pytest.mark.parametrize("table", ("events", "allocations", "segments", "stacks"))
 @pytest.mark.parametrize("form", ("csv", "json"))
 def test_same_input_same_bytes(program: Program, tmp_path: Path, table: str, form: str) -> None:
-    to_stdout = program.run("convert", make_sample.SAMPLE, "--to", form, "--table", table)
+    to_stdout = program.run("convert", SAMPLE, "--to", form, "--table", table)
     output = tmp_path / "table"
-    to_file = program.run("convert", make_sample.SAMPLE, "--to", form, "--table", table, "-o", output)
+    to_file = program.run("convert", SAMPLE, "--to", form, "--table", table, "-o", output)
     assert to_stdout.status == to_file.status == 0
     assert to_stdout.stdout == output.read_bytes() and to_stdout.stdout

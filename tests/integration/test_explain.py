@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from tests.real_data import DATA
+from tests.samples.sample import SAMPLE
 
 from .program import Program, check_schema
 
 LABELLED = DATA / "labelled"
-SAMPLE = Path(__file__).parents[1] / "sample" / "training_oom.pickle"
 
 # Pairs of names that are both fair for one event or block.
 FAIR_PHASES = {

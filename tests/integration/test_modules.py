@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.real_data import DATA
+from tests.samples.sample import SAMPLE
 
 from .program import Program
 
@@ -54,8 +55,7 @@ def test_layers_of_labelled_recordings(program: Program) -> None:
 
 
 def test_holders_by_module_add_up(program: Program) -> None:
-    sample = Path(__file__).parents[1] / "sample" / "training_oom.pickle"
-    answer = program.run("summary", "--json", "--by", "module", "--top", "5", sample)
+    answer = program.run("summary", "--json", "--by", "module", "--top", "5", SAMPLE)
     assert answer.status == 0, answer.stderr
     (heap,) = answer.json()["heaps"]
     assert len(heap["holders"]) == 6

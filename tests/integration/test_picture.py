@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.samples.sample import SAMPLE
+
 from .program import Program
 
-SAMPLE = Path(__file__).parents[1] / "sample" / "training_oom.pickle"
 SVG = "{http://www.w3.org/2000/svg}"
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 

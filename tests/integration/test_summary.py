@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.makers import make_sample, pickle_writer, snapshot_schema
+from tests.makers import pickle_writer, snapshot_schema
 from tests.makers.random_programs import random_program, random_trace
 from tests.makers.training_program import Batch, TrainingRun
 from tests.makers.transformer_model import Shape
 from tests.oracle import snapshot_file, summary_oracle
+from tests.samples.sample import SAMPLE
 
 from .program import Program
 from .summary_check import check_summary
@@ -102,13 +103,13 @@ def test_random_traces(program: Program, tmp_path: Path, seed: int) -> None:
 
 
 def test_the_carried_sample(program: Program) -> None:
-    check(program, make_sample.SAMPLE, snapshot_file.read(make_sample.SAMPLE))
+    check(program, SAMPLE, snapshot_file.read(SAMPLE))
 
 
 def test_same_input_same_bytes(program: Program) -> None:
-    first, second = (program.run("summary", "--json", make_sample.SAMPLE) for _ in range(2))
+    first, second = (program.run("summary", "--json", SAMPLE) for _ in range(2))
     assert first.stdout == second.stdout and first.status == second.status == 0
-    first, second = (program.run("summary", make_sample.SAMPLE) for _ in range(2))
+    first, second = (program.run("summary", SAMPLE) for _ in range(2))
     assert first.stdout == second.stdout and first.status == second.status == 0
 
 

@@ -123,7 +123,7 @@ def main(labels: str, program: str) -> None:
         "event_count": labeller.event_count(),
         "boundaries": labeller.boundaries,
         "tensors": labeller.tensors,
-        "logit_count": labeller.names["LOGIT_COUNT"],
+        "logit_counts": labeller.names["LOGIT_COUNTS"],
     }
     Path(labels).write_text(json.dumps(truth), encoding="utf-8")
     if error is not None:

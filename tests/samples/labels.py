@@ -2,9 +2,9 @@
 
 Tensors that the labeller found name their blocks. The rest goes by rules, first that applies:
 
-logits      as large as the scores of all tokens in 2 or 4 bytes
+logits      as large as the scores of all tokens of a batch in 2 or 4 bytes
 workspace   as large as a workspace of cuBLAS; of cuBLASLt, if never freed
-activation  made in forward or loss, or in a recomputation, and alive past its end
+activation  made in forward or loss, or in a recomputation, and alive past its end, or when it ran out of memory
 temporary   freed in the phase that made it (forward and loss count as one, backward and recompute too)
 other       what is left
 """
@@ -62,8 +62,8 @@ def phases_of(boundaries: list[Any], event_count: int) -> list[dict[str, Any]]:
     return [{**one, "last_event": end} for one, end in zip(starts, ends, strict=True) if one["first_event"] < end]
 
 
-def by_rule(block: Block, phases: list[dict[str, Any]], logit_count: int) -> str:
-    if block.size in (2 * logit_count, 4 * logit_count):
+def by_rule(block: Block, phases: list[dict[str, Any]], ooms: list[int], logit_counts: list[int]) -> str:
+    if any(block.size in (2 * count, 4 * count) for count in logit_counts):
         return "logits"
     if block.size == WORKSPACE_BYTES or (block.size == LT_WORKSPACE_BYTES and block.freed is None):
         return "workspace"
@@ -81,7 +81,8 @@ def by_rule(block: Block, phases: list[dict[str, Any]], logit_count: int) -> str
         last: int = phases[end]["last_event"]
         return last
 
-    if name in ("forward", "loss") and (block.freed is None or block.freed >= end_of(joined=True)):
+    forward_end = min([end_of(joined=True), *(event for event in ooms if event > block.event)])
+    if name in ("forward", "loss") and (block.freed is None or block.freed >= forward_end):
         return "activation"
     if name == "recompute" and (block.freed is None or block.freed >= end_of(joined=False)):
         return "activation"
@@ -111,10 +112,11 @@ def labels_of(snapshot: Any, seen: Any) -> dict[str, Any]:
     phases = phases_of(seen["boundaries"], len(trace))
     in_input = [(one["first_event"], one["last_event"]) for one in phases if one["phase"] == "input"]
     blocks = blocks_of(trace, seen["tensors"])
+    ooms = [index for index, event in enumerate(trace) if event["action"] == "oom"]
     for block in blocks:
         if block.category == "input" and not any(first <= block.event < last for first, last in in_input):
             block.category = ""
-        block.category = block.category or by_rule(block, phases, seen["logit_count"])
+        block.category = block.category or by_rule(block, phases, ooms, seen["logit_counts"])
     categories = sorted({block.category for block in blocks})
     return {
         "event_count": len(trace),

@@ -11,6 +11,7 @@ compares with what is carried.
 from __future__ import annotations
 
 import argparse
+import bisect
 import gzip
 import itertools
 import json
@@ -32,10 +33,11 @@ BINARY = REPOSITORY / "build" / "release" / "memstrata"
 RELEASES = ("2.7", "2.11", "2.15")
 # Program, what `memstrata dryrun` is told, and its exit status.
 SAMPLES = (
-    ("training", (), 0),
-    ("recomputed_training", (), 0),
-    ("generation", (), 0),
-    ("leak_until_out_of_memory", ("--capacity", "1GiB"), 3),
+    ("training", ("--card", "rtx4090"), 0),
+    ("recomputed_training", ("--card", "rtx4090"), 0),
+    ("generation", ("--card", "rtx4090"), 0),
+    ("leak_until_out_of_memory", ("--card", "rtx4090", "--capacity", "1GiB"), 3),
+    ("long_batch", ("--card", "a100-80g"), 0),
 )
 TIMEOUT_S = 300
 
@@ -44,7 +46,7 @@ def record(binary: Path, python: Path, program: str, options: tuple[str, ...], s
     """The snapshot and what the labeller saw."""
     with tempfile.TemporaryDirectory() as folder:
         session, seen = Path(folder) / "run.memstrata", Path(folder) / "seen.json"
-        command = [binary, "dryrun", "--json", "--card", "rtx4090", *options, "-o", session]
+        command = [binary, "dryrun", "--json", *options, "-o", session]
         command += ["--", python, LABELLER, seen, PROGRAMS / f"{program}.py"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
         if done.returncode != status or not seen.is_file():
@@ -100,10 +102,14 @@ def take_out_labeller(snapshot: Any, seen: Any) -> None:
 
 
 def count_time(snapshot: Any) -> None:
-    for trace in snapshot["device_traces"]:
+    """The first event's time is 1, for 0 is no time; an annotation's time is that of the first event after it."""
+    traces = snapshot["device_traces"]
+    times = [[event["time_us"] for event in trace] for trace in traces]
+    for annotation in snapshot.get("external_annotations", []):
+        annotation["time_us"] = 1 + bisect.bisect_left(times[annotation["device"]], annotation["time_us"])
+    for trace in traces:
         for index, event in enumerate(trace):
-            if "time_us" in event:
-                event["time_us"] = index
+            event["time_us"] = 1 + index
 
 
 def made(binary: Path, release: str, program: str, options: tuple[str, ...], status: int) -> tuple[Any, Any]:

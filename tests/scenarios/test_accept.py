@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -41,7 +42,7 @@ def transient():
     hold(256 << 20)
     time.sleep(0.005)
 
-def crash():
+def crash(**parameters):
     raise RuntimeError("the model is broken")
 
 def hang():
@@ -56,6 +57,14 @@ def forks():
         time.sleep(0.5)
         os._exit(0)
     os.waitpid(child, 0)
+
+def daemon():
+    import subprocess
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "daemon-of-test-accept"])
+    time.sleep(0.3)
+
+def step(batch=1):
+    time.sleep(0.02 + 0.001 * int(batch))
 
 def writes(text="1.0 2.0"):
     hold(64 << 20)
@@ -212,6 +221,39 @@ def test_copies_and_what_runs_beside_run_at_once(accept: Acceptance) -> None:
     assert (accept.folder / "beside.txt").exists()
 
 
+def test_what_runs_beside_ends_with_the_workload_and_is_no_part_of_its_time(accept: Acceptance) -> None:
+    beside = '[[beside]]\ncommand = ["sleep", "600"]'
+    accept.write("steady", "run_time_s = 60", workload="timeout_s = 60", more=beside)
+    status, value = accept.run()
+    assert status == PASS, value["checks"]
+    accept.write("steady", "run_time_s = 60", more='[[beside]]\ncommand = ["false"]')
+    status, value = accept.run()
+    assert status == FAIL
+    assert "What ran beside it ended with status 1." in check(value, "errors")["text"]
+
+
+def test_a_repeat_leaves_nothing_to_the_next(accept: Acceptance) -> None:
+    accept.write("daemon", "run_time_s = 60", workload="")
+    text = (accept.folder / "acceptance.toml").read_text().replace("repeats = 1", "repeats = 2")
+    (accept.folder / "acceptance.toml").write_text(text)
+    status, value = accept.run()
+    assert status == PASS, value["checks"]
+    for run in value["runs"]:
+        assert any("they were ended then" in gap for gap in run["missing"])
+        members = (accept.folder / run["folder"] / "run.tsv").read_text().count("\nmember\t")
+        assert members <= 2, "the daemon of the other repeat is not here"
+    assert not [line for line in processes() if "daemon-of-test-accept" in line]
+
+
+def processes() -> list[str]:
+    """The command lines of the machine."""
+    return [
+        path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        for path in Path("/proc").glob("[0-9]*/cmdline")
+        if path.exists()
+    ]
+
+
 def test_a_command_is_run_with_its_warmup(accept: Acceptance) -> None:
     code = "print(open('count.txt', 'a').write('x'))"
     (accept.folder / "acceptance.toml").write_text(
@@ -248,6 +290,42 @@ def test_a_sweep_is_compared_and_marked(accept: Acceptance) -> None:
     assert any(row["pareto"] for row in rows.values())
 
 
+def test_a_sweep_over_the_batch_counts_its_items(accept: Acceptance) -> None:
+    accept.write(
+        "step",
+        'iteration_time_s = 60\nthroughput_per_s = 1\nitems_per_iteration = "{batch}"',
+        workload="iterations = 3",
+        more="[maximum]\nbatch = 64\n[sweep]\nbatch = [1, 64]",
+    )
+    status, value = accept.run("--sweep")
+    assert status == PASS, value["checks"]  # by the combination that reaches the maximum
+    small, large = value["sweep"]
+    assert large["throughput_per_s"] > 10 * small["throughput_per_s"]
+    assert large["pareto"], "no other does as many items"
+    running = accept.start()
+    output, _ = running.communicate(timeout=TIMEOUT_S)
+    assert running.returncode == USAGE and "parameters.batch is not given" in output
+    accept.write("step", 'throughput_per_s = 1\nitems_per_iteration = "{rows}"')
+    running = accept.start()
+    output, _ = running.communicate(timeout=TIMEOUT_S)
+    assert running.returncode == USAGE and "the name of a parameter with numbers" in output
+
+
+def test_an_output_is_not_compared_with_itself(accept: Acceptance) -> None:
+    (accept.folder / "link.txt").symlink_to("output.txt")
+    accept.write("writes", ROOMY, more='[quality]\noutput = "output.txt"\nreference = "link.txt"\n')
+    status, value = accept.run()
+    assert status == UNDECIDED and "compared with itself" in check(value, "quality")["text"]
+
+
+def test_the_checklist_knows_cpu_and_storage(accept: Acceptance) -> None:
+    accept.write("steady", ROOMY)
+    _, value = accept.run()
+    (item,) = [one for one in value["checklist"] if one["item"] == "host memory, CPU and storage"]
+    assert item["done"] and "CPU: 0." in item["text"] and "written" in item["text"]
+    assert value["runs"][0]["cpu_time_s"]["value"] > 0
+
+
 def test_inputs_are_hashed_files_are_private_and_redaction_removes_places(accept: Acceptance) -> None:
     (accept.folder / "prompts.json").write_text("[]")
     accept.write("crash", "run_time_s = 100", workload=f'inputs = ["{accept.folder}/prompts.json", "missing.json"]')
@@ -262,8 +340,12 @@ def test_inputs_are_hashed_files_are_private_and_redaction_removes_places(accept
     assert ElementTree.parse(accept.folder / "accept.xml").getroot().attrib["failures"] == "1"
     assert str(accept.folder) in json.dumps(value)
     assert "the model is broken" in json.dumps(value)
+    (accept.folder / "acceptance.toml").write_text(
+        (accept.folder / "acceptance.toml").read_text() + f'[parameters]\nplace = "{accept.folder}"\nbatch = 8\n'
+    )
     _, redacted = accept.run("--redact")
-    assert str(accept.folder) not in json.dumps(redacted)
+    assert str(accept.folder) not in json.dumps(redacted) and "prompts" not in json.dumps(redacted)
+    assert redacted["identity"]["parameters"] == {"batch": "8", "place": "removed"}
     assert "the model is broken" not in json.dumps(redacted)
 
 
@@ -315,6 +397,7 @@ BAD_SPECS = [
     '[workload]\ncommand = ["a"]\n[limits]\nmargin = 5',
     '[workload]\ncommand = ["a"]\ncapture = "all"\n[limits]\ndevice_peak = 1',
     '[workload]\ncommand = ["a"]\nrepeats = 0\n[limits]\ndevice_peak = 1',
+    '[workload]\ncommand = ["a"]\n[limits]\ndevice_peak = 1\nitems_per_iteration = "many"',
     'name = 1\n[workload]\ncommand = ["a"]\n[limits]\ndevice_peak = 1',
     '[workload]\ncommand = ["a"]\n[limits]\ndevice_peak = 1\n[extra]',
 ]
@@ -348,3 +431,56 @@ def test_a_first_specification_comes_from_a_session(accept: Acceptance, program:
     jsonschema.Draft202012Validator(json.loads((SCHEMAS / "acceptance.schema.json").read_text())).validate(draft)
     assert draft["workload"]["command"][0] == sys.executable
     assert draft["limits"]["host_peak"].endswith(" MiB")
+
+
+def embedded(page: Path) -> dict[str, Any]:
+    """The answers that a report file holds, by question."""
+    found = re.search(r'id="memstrata-embedded">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)
+    assert found
+    answers = json.loads(found[1])["answers"]
+    return {question: answer["json"] for question, answer in answers.items() if "json" in answer}
+
+
+def test_the_page_of_an_acceptance_holds_it(accept: Acceptance, program: Program, tmp_path: Path) -> None:
+    accept.write("steady", ROOMY)
+    _, value = accept.run()
+    folder = tmp_path / "acceptance"
+    for named in (folder, folder / "accept.json", folder / "repeat1.memstrata"):
+        written = program.run("report", named, "-o", tmp_path / "page.html")
+        assert written.status == 0, written.stderr
+        answers = embedded(tmp_path / "page.html")
+        assert answers["acceptance"] == value
+        assert answers["ledger"]["host"]["used_bytes"] > 0
+        assert any(one["what"] == "allocations of a framework" for one in answers["session"]["missing"])
+
+
+def test_what_is_redacted_holds_only_a_redacted_acceptance(
+    accept: Acceptance, program: Program, tmp_path: Path
+) -> None:
+    accept.write("steady", ROOMY)
+    page = tmp_path / "page.html"
+    for flags, is_there in (((), False), (("--redact",), True)):
+        accept.run(*flags)
+        assert program.run("report", tmp_path / "acceptance", "--redact", "-o", page).status == 0
+        answers = embedded(page)
+        assert (answers["acceptance"] is not None) == is_there
+        assert ("the acceptance" in [one["what"] for one in answers["session"]["missing"]]) != is_there
+        assert str(tmp_path) not in json.dumps(answers)
+
+
+def test_a_broken_acceptance_is_refused(program: Program, tmp_path: Path) -> None:
+    folder = tmp_path / "acceptance"
+    folder.mkdir()
+    for text, says in (
+        ("{}", "was cut off before its verdict"),
+        ('{"schema": "memstrata.accept/1", ', "not the JSON of an acceptance"),
+        ('{"schema": "memstrata.summary/1"}', "Its schema is not memstrata.accept/1"),
+        ("[" * 100_000, "not the JSON of an acceptance"),
+    ):
+        (folder / "accept.json").write_text(text)
+        refused = program.run("report", folder, "-o", tmp_path / "page.html")
+        assert refused.status == 1 and says in refused.stderr, (text[:40], refused.stderr)
+    (folder / "accept.json").write_text('{"schema": "memstrata.accept/1", "runs": [{"folder": "../../etc"}, 3, null]}')
+    shown = program.run("report", folder, "-o", tmp_path / "page.html")
+    assert shown.status == 0, shown.stderr
+    assert "ledger" not in {name for name, value in embedded(tmp_path / "page.html").items() if value}

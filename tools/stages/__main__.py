@@ -7,6 +7,7 @@ import sys
 import time
 
 from . import checks, documents, native, page
+from .environments import Environments
 from .stage import BUILD, Counts, Log, Stage, StageError
 
 STAGES = (
@@ -14,8 +15,13 @@ STAGES = (
     Stage("page", "types, form, unit tests and build of the web page", page.page),
     Stage("release", "GCC release build and its tests", native.release),
     Stage("browser", "the page of the built program in a real browser", page.browser),
-    Stage("python", "the program against the independent oracle", native.python_tests),
-    Stage("frameworks", "the Python package, with real PyTorch, JAX and TensorFlow", native.frameworks),
+    Stage("python", "the program against the independent oracle", native.python_tests, real_frameworks=True),
+    Stage(
+        "frameworks",
+        "the Python package, with real PyTorch, JAX and TensorFlow",
+        native.frameworks,
+        real_frameworks=True,
+    ),
     Stage("documents", "links and every command shown", documents.documents),
     Stage("instructions", "instructions of a summary against the recorded number", native.instructions),
     Stage("sanitizers", "tests under ASan and UBSan", native.sanitizers, thorough=True),
@@ -23,14 +29,13 @@ STAGES = (
     Stage("fuzz", "every fuzzer, MEMSTRATA_FUZZ_SECONDS each", native.fuzz, thorough=True),
     Stage("tidy", "clang-tidy on every source", native.clang_tidy, on_request=True),
 )
+LOGS = BUILD / "test-logs"
 LOG_LINES_SHOWN = 60
 
 
 def run_stage(stage: Stage) -> tuple[Counts, float]:
-    logs = BUILD / "test-logs"
-    logs.mkdir(parents=True, exist_ok=True)
     begin_s = time.monotonic()
-    path = logs / f"{stage.name}.log"
+    path = LOGS / f"{stage.name}.log"
     with path.open("w", encoding="utf-8", errors="replace") as file:
         try:
             counts = stage.run(Log(path, file))
@@ -66,8 +71,12 @@ def choose(arguments: argparse.Namespace) -> list[Stage]:
 
 def main() -> int:
     chosen = choose(parse_arguments())
+    LOGS.mkdir(parents=True, exist_ok=True)
+    environments = Environments(LOGS / "environments.log", wanted=any(stage.real_frameworks for stage in chosen))
     rows = []
     for stage in chosen:
+        if stage.real_frameworks:
+            environments.wait()
         print(f"== {stage.name}: {stage.what}", flush=True)
         counts, duration_s = run_stage(stage)
         rows.append((stage, counts, duration_s))

@@ -38,22 +38,22 @@ def release(log: Log) -> Counts:
     return build_and_test(log, "release", [])
 
 
+def pytest(log: Log, report: Path, *folders: str) -> Counts:
+    """Two processes share the tests; a file whose tests are slow is split between them."""
+    report.unlink(missing_ok=True)
+    workers = ["-n2", "--dist=worksteal"]
+    log.run([sys.executable, "-m", "pytest", "-q", "-rfEs", *workers, *folders, f"--junitxml={report}"])
+    return read_counts(report)
+
+
 def python_tests(log: Log) -> Counts:
     """Makers, oracle and the built program against them."""
-    report = BUILD / "pytest.xml"
-    report.unlink(missing_ok=True)
-    log.run([sys.executable, "-m", "pytest", "-q", "-rfEs", "tests", "bench", "tools", f"--junitxml={report}"])
-    return read_counts(report)
+    return pytest(log, BUILD / "pytest.xml", "tests", "bench", "tools")
 
 
 def frameworks(log: Log) -> Counts:
     """The Python package: types, rules, and real frameworks. What cannot be installed is skipped, with the reason."""
-    log.need([REPOSITORY / "tools" / "frameworks"])  # says what it cannot install, and succeeds
-    report = BUILD / "pytest-package.xml"
-    report.unlink(missing_ok=True)
-    types = log.check([sys.executable, "-m", "mypy"])
-    log.run([sys.executable, "-m", "pytest", "-q", "-rfEs", "python/tests", f"--junitxml={report}"])
-    return types + read_counts(report)
+    return log.check([sys.executable, "-m", "mypy"]) + pytest(log, BUILD / "pytest-package.xml", "python/tests")
 
 
 def sanitizers(log: Log) -> Counts:

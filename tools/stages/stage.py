@@ -71,10 +71,12 @@ class Log:
 
 @dataclass(frozen=True)
 class Stage:
-    """One line of the table. `thorough`: left out by --quick. `on_request`: runs only with --only."""
+    """One line of the table. `thorough`: left out by --quick. `on_request`: runs only with --only.
+    `real_frameworks`: its tests use the environments of tools/frameworks."""
 
     name: str
     what: str
     run: Callable[[Log], Counts]
     thorough: bool = False
     on_request: bool = False
+    real_frameworks: bool = False

@@ -137,7 +137,7 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
   it("finds a function and goes to it", async () => {
     const { page, problems } = await open(browser, `${url}#view=overview`);
     await page.keyboard.press("/");
-    await page.keyboard.type("train_step");
+    await page.keyboard.type("learn");
     await page.locator(".ms-search__hit").first().waitFor();
     await page.keyboard.press("Enter");
     await settle(page);

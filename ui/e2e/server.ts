@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const startTimeoutMs = 30_000;
 
-export const sample = `${root}tests/sample/training_oom.pickle`;
+export const sample = `${root}tests/samples/recordings/long_batch.torch-2.11.pickle.gz`;
 
 /** The binary to test, or null with a printed reason. */
 export function binary(): string | null {

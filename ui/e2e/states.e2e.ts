@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launch, open, outFolder, settle } from "./browser.ts";
@@ -32,7 +33,7 @@ describe.skipIf(!program)("states of the page", () => {
 
   it("shows what a file that ends early still holds, and says so", async () => {
     const path = join(folder, "half.pickle");
-    const whole = readFileSync(sample);
+    const whole = gunzipSync(readFileSync(sample));
     writeFileSync(path, whole.subarray(0, Math.floor(whole.length * 0.6)));
     const server = await startServer(program!, [path]);
     const { page, problems } = await open(browser, `${server.url}#view=sources`);

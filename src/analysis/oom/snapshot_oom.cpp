@@ -65,7 +65,6 @@ class FailureExplainer {
     report.largest_hole_bytes = fragmentation_.largest_hole_bytes;
     report.private_pool_bytes = fragmentation_.kind_bytes[static_cast<size_t>(HoleKind::kPrivatePool)];
     driver_bytes_ = DriverBytes(settings);
-    failure_.segment_bytes = driver_bytes_;
     if (report.free_bytes) report.short_by_bytes = MinusOr0(driver_bytes_, *report.free_bytes);
   }
 
@@ -81,8 +80,9 @@ class FailureExplainer {
     OomReport& report = failure_.report;
     FindCause();
     report.text = fmt::format("PyTorch asked for {}", FormatBytes(*report.requested_bytes));
-    if (report.short_by_bytes && driver_bytes_ > block_bytes_)
-      report.text += fmt::format(", which takes a segment of {},", FormatBytes(driver_bytes_));
+    // The device is asked for whole segments, not for the request.
+    if (driver_bytes_ > block_bytes_)
+      report.text += fmt::format(", for which its allocator takes {} from the device,", FormatBytes(driver_bytes_));
     if (report.free_bytes) report.text += fmt::format(" and the device had {} free", FormatBytes(*report.free_bytes));
     if (report.short_by_bytes) report.text += fmt::format(": short by {}", FormatBytes(*report.short_by_bytes));
     report.text += ". " + failure_.cause;
@@ -105,10 +105,14 @@ class FailureExplainer {
     if (is_enough && live_share < kFullShare) {
       report.verdict = OomVerdict::kFragmented;
       failure_.cause =
-          fmt::format("{} is reserved and idle in {}, the largest {}: {} of live blocks pin {} of segments.",
-                      FormatBytes(fragmentation_.idle_bytes), FormatCount(fragmentation_.hole_count, "hole"),
-                      FormatBytes(fragmentation_.largest_hole_bytes), FormatBytes(fragmentation_.pinning_bytes),
-                      FormatBytes(fragmentation_.pinned_bytes));
+          fmt::format("{} is reserved and idle in {}, the largest {}", FormatBytes(fragmentation_.idle_bytes),
+                      FormatCount(fragmentation_.hole_count, "hole"), FormatBytes(fragmentation_.largest_hole_bytes));
+      failure_.cause += fragmentation_.pinned_bytes == 0 ? "."
+                                                         : fmt::format(": {} of live blocks pin {} of segments.",
+                                                                       FormatBytes(fragmentation_.pinning_bytes),
+                                                                       FormatBytes(fragmentation_.pinned_bytes));
+      if (report.free_bytes >= block_bytes_)
+        failure_.cause += " What was free would have held the request itself; a segment is larger, and did not fit.";
     } else if (report.free_bytes && *report.free_bytes >= block_bytes_) {
       report.verdict = OomVerdict::kFull;
       failure_.cause = fmt::format("The device had room for the request, but not for its segment of {}; {} is idle.",
@@ -210,7 +214,7 @@ class FailureExplainer {
   bool is_last_;  // a replay of another order costs as much as all before it: only for the last failure
   uint32_t stream_ = 0;
   uint64_t block_bytes_ = 0;   // of the request
-  uint64_t driver_bytes_ = 0;  // that the driver was asked for
+  uint64_t driver_bytes_ = 0;  // 0: no segments are recorded
   Fragmentation fragmentation_;
   SnapshotOom failure_;
 };

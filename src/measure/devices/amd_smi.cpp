@@ -73,9 +73,15 @@ std::map<std::string, uint64_t> NodeProperties(const std::string& text) {
   return properties;
 }
 
-// The kernel driver's number of the card at a place on the bus; its nodes name that place as bus << 8 | device << 3 |
-// function, beside the domain.
-std::optional<uint64_t> KfdNumber(uint64_t domain, uint64_t location) {
+// A card as the kernel driver has it.
+struct KfdNode {
+  uint64_t card_number = 0;  // that names its files of users
+  uint64_t node = 0;         // that its links name
+};
+
+// The card at a place on the bus; the driver's nodes name that place as bus << 8 | device << 3 | function, beside the
+// domain.
+std::optional<KfdNode> FindKfdNode(uint64_t domain, uint64_t location) {
   std::error_code problem;
   for (fs::directory_iterator at(kKfdNodes, problem); !problem && at != fs::directory_iterator();
        at.increment(problem)) {
@@ -85,7 +91,9 @@ std::optional<uint64_t> KfdNumber(uint64_t domain, uint64_t location) {
     if (found == node.end() || found->second != location) continue;
     if (found_domain != node.end() && found_domain->second != domain) continue;
     const std::string number = ReadKernelFile((at->path() / "gpu_id").string());
-    return ParseUnsigned(std::string_view(number).substr(0, number.find('\n')));
+    const std::optional<uint64_t> card = ParseUnsigned(std::string_view(number).substr(0, number.find('\n')));
+    const std::optional<uint64_t> index = ParseUnsigned(at->path().filename().string());
+    if (card && index) return KfdNode{*card, *index};
   }
   return std::nullopt;
 }
@@ -115,8 +123,13 @@ class AmdDevices final : public VendorDevices {
     const uint64_t total_bytes = facts_[device].total_bytes.value_or(used_bytes);
     reading.used_bytes = used_bytes;
     reading.free_bytes = total_bytes - std::min(total_bytes, used_bytes);
-    if (kfd_numbers_[device]) reading.processes = ReadKfdProcesses(kKfdProcesses, *kfd_numbers_[device]);
+    if (nodes_[device]) reading.processes = ReadKfdProcesses(kKfdProcesses, nodes_[device]->card_number);
     return reading;
+  }
+
+  std::string LinkBetween(size_t first, size_t second) override {
+    if (!nodes_[first] || !nodes_[second]) return {};
+    return ReadKfdLink(kKfdNodes, nodes_[first]->node, nodes_[second]->node);
   }
 
  private:
@@ -130,26 +143,46 @@ class AmdDevices final : public VendorDevices {
     if (functions_.uuid != nullptr && functions_.uuid(card, &length, text) == kSuccess) facts.uuid = text;
     // Domain in the upper half; then bus, device and function as 8, 5 and 3 bits.
     uint64_t place = 0;
-    std::optional<uint64_t> kfd_number;
+    std::optional<KfdNode> node;
     if (functions_.bus_id != nullptr && functions_.bus_id(card, &place) == kSuccess) {
       const uint64_t location = place & 0xffff;
       facts.pci_bus_id =
           fmt::format("{:04x}:{:02x}:{:02x}.{}", place >> 32, location >> 8, location >> 3 & 31, location & 7);
-      kfd_number = KfdNumber(place >> 32, location);
+      node = FindKfdNode(place >> 32, location);
     }
     facts_.push_back(std::move(facts));
     handles_.push_back(card);
-    kfd_numbers_.push_back(kfd_number);
+    nodes_.push_back(node);
   }
 
   SharedLibrary library_;
   Functions functions_;
   std::vector<Handle> handles_;
   std::vector<DeviceFacts> facts_;
-  std::vector<std::optional<uint64_t>> kfd_numbers_;
+  std::vector<std::optional<KfdNode>> nodes_;
 };
 
 }  // namespace
+
+std::string ReadKfdLink(const std::string& folder, uint64_t from, uint64_t to) {
+  std::error_code problem;
+  const fs::path links = fs::path(folder) / std::to_string(from) / "io_links";
+  for (fs::directory_iterator at(links, problem); !problem && at != fs::directory_iterator(); at.increment(problem)) {
+    const std::map<std::string, uint64_t> link = NodeProperties(ReadKernelFile((at->path() / "properties").string()));
+    const auto target = link.find("node_to");
+    const auto type = link.find("type");
+    if (target == link.end() || type == link.end() || target->second != to) continue;
+    switch (type->second) {  // the driver's kfd_crat.h
+      case 2:
+        return "PCIe";
+      case 11:
+        return "XGMI";
+      default:
+        return fmt::format("a link of type {}", type->second);
+    }
+  }
+  return {};
+}
 
 std::optional<std::vector<ProcessUse>> ReadKfdProcesses(const std::string& folder, uint64_t gpu_id) {
   std::error_code problem;

@@ -14,4 +14,7 @@ Result<std::unique_ptr<VendorDevices>> OpenAmdSmi(const std::string& library);
 /// not there. cost: one small file a process
 std::optional<std::vector<ProcessUse>> ReadKfdProcesses(const std::string& folder, uint64_t gpu_id);
 
+/// How two nodes of the kernel driver reach each other, from `folder`/FROM/io_links; empty: it names no link.
+std::string ReadKfdLink(const std::string& folder, uint64_t from, uint64_t to);
+
 }  // namespace memstrata::measure

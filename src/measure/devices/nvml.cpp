@@ -13,6 +13,7 @@ namespace {
 using Handle = void*;
 
 constexpr int kSuccess = 0;
+constexpr int kNotSupported = 3;
 constexpr int kInsufficientSize = 7;
 constexpr uint64_t kHiddenBytes = UINT64_MAX;  // NVML_VALUE_NOT_AVAILABLE
 constexpr unsigned kMigEnabled = 1;
@@ -173,10 +174,11 @@ class NvmlDevices final : public VendorDevices {
       pci.bus_id[sizeof(pci.bus_id) - 1] = '\0';
       facts.pci_bus_id = pci.bus_id;
     }
-    // A card whose memory is the host's has no figures of its own: the call is not supported there.
-    const std::optional<MemoryV2> memory = MemoryOf(handle);
-    facts.is_unified = !memory;
-    if (memory) {
+    // A card whose memory is the host's has no figures of its own: the call is not supported there. Any other failure
+    // says nothing of that.
+    Memory asked{};
+    facts.is_unified = functions_.memory(handle, &asked) == kNotSupported;
+    if (const std::optional<MemoryV2> memory = MemoryOf(handle)) {
       facts.total_bytes = memory->total_bytes;
       if (memory->version != 0) facts.reserved_bytes = memory->reserved_bytes;
     }

@@ -82,12 +82,13 @@ TEST_F(Vendors, ALostDeviceHasNoReading) {
   EXPECT_FALSE((*devices)->Read(0).has_value());
 }
 
-TEST_F(Vendors, ADeviceThatNeverHadFiguresSharesTheHostsMemory) {
-  Say("device 0 0 0 Card\nbroken 0\n");
+TEST_F(Vendors, OnlyADeviceWithoutFiguresOfItsOwnSharesTheHostsMemory) {
+  Say("device 0 0 0 Card\nunified 0\ndevice 1000 0 1 Card\nbroken 1\n");
   const auto devices = OpenNvml(FAKE_NVML);
   ASSERT_TRUE(devices);
   EXPECT_TRUE((*devices)->facts()[0].is_unified);
-  EXPECT_EQ((*devices)->facts()[0].total_bytes, std::nullopt);
+  EXPECT_FALSE((*devices)->facts()[1].is_unified);
+  for (const DeviceFacts& facts : (*devices)->facts()) EXPECT_EQ(facts.total_bytes, std::nullopt);
 }
 
 TEST_F(Vendors, ALibraryThatIsNotThereOrFailsSaysSo) {
@@ -111,6 +112,22 @@ TEST_F(Vendors, AmdCards) {
   EXPECT_EQ((*devices)->facts()[1].pci_bus_id, "0000:02:00.0");
   EXPECT_EQ((*devices)->Read(0)->used_bytes, 300U);
   EXPECT_EQ((*devices)->Read(0)->free_bytes, 700U);
+}
+
+TEST_F(Vendors, HowAmdCardsReachEachOtherStandsInTheKernelsFolder) {
+  const auto write = [this](const std::string& link, const std::string& text) {
+    fs::create_directories(folder_ / "nodes" / link);
+    std::ofstream(folder_ / "nodes" / link / "properties") << text;
+  };
+  write("1/io_links/0", "type 2\nversion_major 0\nnode_from 1\nnode_to 0\n");
+  write("1/io_links/1", "type 11\nnode_from 1\nnode_to 2\nweight 15\n");
+  write("1/io_links/2", "type 4\nnode_to 3\n");
+  const std::string nodes = (folder_ / "nodes").string();
+  EXPECT_EQ(ReadKfdLink(nodes, 1, 0), "PCIe");
+  EXPECT_EQ(ReadKfdLink(nodes, 1, 2), "XGMI");
+  EXPECT_EQ(ReadKfdLink(nodes, 1, 3), "a link of type 4");
+  EXPECT_EQ(ReadKfdLink(nodes, 1, 9), "");
+  EXPECT_EQ(ReadKfdLink(nodes, 7, 1), "");
 }
 
 TEST_F(Vendors, WhoUsesAnAmdCardStandsInTheKernelsFolder) {

@@ -12,6 +12,8 @@ namespace memstrata {
 
 struct BlockRounding {
   static constexpr uint64_t kSmallestBlockBytes = 512;
+  /// What is left of a free block of the large pool is split off only where it is larger.
+  static constexpr uint64_t kMostUnsplitBytes = uint64_t{1} << 20;
   /// Divisions per power of two for sizes from 2^(20+i) on (the first also below); 0 or 1 = off.
   std::array<uint64_t, 16> power2_divisions{};
 

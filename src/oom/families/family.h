@@ -62,6 +62,9 @@ void Refuse(OomReport& report, std::string reason);
 /// A failure whose message carries no sizes: what is missing and how to get it.
 void MarkMasked(OomReport& report, std::string text, std::string how_to_get);
 
+/// The engine's own setting first, where the text shows that an engine serves. After all families. cost: O(bytes)
+void AdviseEngines(std::string_view text, std::vector<OomReport>& reports);
+
 // One file each.
 void FindTorch(const LogStream& stream, std::vector<OomReport>& reports);
 void FindTorchOther(const LogStream& stream, std::vector<OomReport>& reports);

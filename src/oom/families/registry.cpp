@@ -14,7 +14,7 @@ void Refuse(OomReport& report, std::string reason) {
   report.outside_bytes.reset();
   report.remedies.clear();
   report.text = fmt::format("The counters of this message cannot all be true: {} No cause is named from them.", reason);
-  report.missing.push_back({"counters", reason,
+  report.missing.push_back({"counters", "Which of them is wrong cannot be told from the message.",
                             "Read the device itself (nvidia-smi, rocm-smi) when it happens, or record a snapshot: "
                             "docs/howto/out_of_memory.md."});
 }

@@ -6,8 +6,6 @@
 namespace memstrata::oom {
 namespace {
 
-constexpr std::string_view kSetting = "mem-fraction-static";
-
 constexpr Clause kClauses[] = {
     {"mem_fraction_static=<decimal>", {Fact::kShare}},
     {"avail mem=<size>", {Fact::kFree}},
@@ -37,18 +35,6 @@ void FindStart(const LogStream& stream, std::vector<OomReport>& reports) {
                  });
 }
 
-// Out of memory while it serves: what runs beside the static pool has too little.
-void AdviseAtRun(const LogStream& stream, std::vector<OomReport>& reports) {
-  if (stream.text.find("sglang") == std::string::npos || stream.text.find(kSetting) == std::string::npos) return;
-  // Reports of this stream are the last ones.
-  for (size_t i = reports.size(); i > 0 && reports[i - 1].where == stream.prefix; --i) {
-    OomReport& report = reports[i - 1];
-    if (report.kind != "torch" || !report.short_by_bytes) continue;
-    report.remedies.push_back({"Lower --mem-fraction-static: the static pool is too large, not too small.",
-                               report.short_by_bytes, RemedyBasis::kAssumed, std::nullopt});
-  }
-}
-
 void FindLog(const LogStream& stream, size_t first, std::vector<OomReport>& reports) {
   const size_t at = stream.text.find("KV Cache is allocated.");
   if (at == std::string::npos || reports.size() > first) return;
@@ -70,7 +56,6 @@ void FindSglang(const LogStream& stream, std::vector<OomReport>& reports) {
   const size_t first = reports.size();
   FindStart(stream, reports);
   FindLog(stream, first, reports);
-  AdviseAtRun(stream, reports);
 }
 
 }  // namespace memstrata::oom

@@ -109,6 +109,7 @@ class BackwardRun {
 };
 
 void Tape::RunBackward(const Tensor& root, Tensor root_gradient) {
+  if (!root.node) return;  // nothing before it is trained
   const bool outer_grad_enabled = grad_enabled_;
   grad_enabled_ = false;
   BackwardRun(*this).Run(root, std::move(root_gradient));

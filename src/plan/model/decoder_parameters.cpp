@@ -73,6 +73,37 @@ void AddMlp(const DecoderSpec& spec, ParameterBuilder& build) {
   build.Linear("down_proj", spec.hidden, spec.intermediate, spec.mlp_bias, Role::kRow);
 }
 
+void AddLayer(const DecoderSpec& spec, int64_t layer, ParameterBuilder& build) {
+  const bool has_mlp = spec.HasMlp(layer);
+  if (spec.MixerOf(layer) == MixerKind::kAttention) AddAttention(spec, build);
+  if (spec.MixerOf(layer) == MixerKind::kStateSpace) AddStateSpace(spec.state_space, spec.hidden, build);
+  if (has_mlp && spec.experts.IsSparse(layer)) {
+    AddExperts(spec, build);
+  } else if (has_mlp) {
+    AddMlp(spec, build);
+  }
+  if (spec.norms_inputs) build.Norm("input_norm", spec.hidden, spec.norm_has_bias);
+  if (spec.norms_inputs && !spec.shares_norm && !spec.has_single_blocks)
+    build.Norm("mlp_norm", spec.hidden, spec.norm_has_bias);
+  if (spec.norms_outputs) {
+    build.Norm("attention_output_norm", spec.hidden, spec.norm_has_bias);
+    build.Norm("mlp_output_norm", spec.hidden, spec.norm_has_bias);
+  }
+}
+
+// A layer like the last one, behind a product that joins the hidden state with the next token's embedding
+// (DeepSeek-V3, arXiv 2412.19437, section 2.2). The table and the head are the model's own.
+void AddPredictionLayers(const DecoderSpec& spec, ParameterBuilder& build) {
+  for (int64_t i = 0; i < spec.prediction_layers; ++i) {
+    build.set_prefix(fmt::format("prediction.{}.", i));
+    build.Norm("embedding_norm", spec.hidden, spec.norm_has_bias);
+    build.Norm("hidden_norm", spec.hidden, spec.norm_has_bias);
+    build.Linear("join", spec.hidden, 2 * spec.hidden, false, Role::kColumn);
+    AddLayer(spec, spec.layer_count - 1, build);
+    build.Norm("norm", spec.hidden, spec.norm_has_bias);
+  }
+}
+
 }  // namespace
 
 int64_t CountElements(const ParameterSpec& parameter) {
@@ -98,23 +129,10 @@ std::vector<ParameterSpec> DecoderParameters(const DecoderSpec& spec) {
   for (int64_t layer = 0; layer < spec.layer_count; ++layer) {
     build.set_layer(layer);
     build.set_prefix(fmt::format("layers.{}.", layer));
-    const bool has_mlp = spec.HasMlp(layer);
-    if (spec.MixerOf(layer) == MixerKind::kAttention) AddAttention(spec, build);
-    if (spec.MixerOf(layer) == MixerKind::kStateSpace) AddStateSpace(spec.state_space, spec.hidden, build);
-    if (has_mlp && spec.experts.IsSparse(layer)) {
-      AddExperts(spec, build);
-    } else if (has_mlp) {
-      AddMlp(spec, build);
-    }
-    if (spec.norms_inputs) build.Norm("input_norm", spec.hidden, spec.norm_has_bias);
-    if (spec.norms_inputs && !spec.shares_norm && !spec.has_single_blocks)
-      build.Norm("mlp_norm", spec.hidden, spec.norm_has_bias);
-    if (spec.norms_outputs) {
-      build.Norm("attention_output_norm", spec.hidden, spec.norm_has_bias);
-      build.Norm("mlp_output_norm", spec.hidden, spec.norm_has_bias);
-    }
+    AddLayer(spec, layer, build);
   }
   build.set_layer(spec.layer_count);
+  AddPredictionLayers(spec, build);
   build.set_prefix("");
   if (spec.has_final_norm) build.Norm("norm", spec.hidden, spec.norm_has_bias);
   if (!spec.ties_head) build.Linear("lm_head", spec.vocabulary, spec.embedding_width, spec.head_bias, Role::kHead);

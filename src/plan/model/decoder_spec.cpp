@@ -108,9 +108,14 @@ Status ReadWindow(const ConfigJson& config, DecoderSpec& spec) {
   const std::vector<std::string> types = config.Texts("layer_types");
   if (types.size() == static_cast<size_t>(spec.layer_count)) {
     for (const std::string& type : types) spec.layer_is_sliding.push_back(type == "sliding_attention");
-  } else if (spec.model_type == "gemma2") {
-    for (int64_t i = 0; i < spec.layer_count; ++i) spec.layer_is_sliding.push_back(i % 2 == 0);
+    return {};
   }
+  // One full layer after some with the window: the pattern is the period.
+  const bool is_gemma3 = spec.model_type == "gemma3" || spec.model_type == "gemma3_text";
+  const int64_t usual = spec.model_type == "gemma2" ? 2 : is_gemma3 ? 6 : spec.model_type == "cohere2" ? 4 : 0;
+  MEMSTRATA_ASSIGN_OR_RETURN(const int64_t period, config.Integer("sliding_window_pattern", usual));
+  if (spec.layer_count > ConfigJson::kLargestSize) return {};
+  for (int64_t i = 0; period > 0 && i < spec.layer_count; ++i) spec.layer_is_sliding.push_back((i + 1) % period != 0);
   return {};
 }
 

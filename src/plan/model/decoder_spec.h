@@ -90,6 +90,7 @@ struct DecoderSpec {
   bool qk_norm_is_wide = false;    // one norm over all heads instead of one per head
   bool has_attention_sinks = false;
   ExpertSpec experts;
+  int64_t prediction_layers = 0;  // that foretell further tokens in training (multi-token prediction)
   LatentAttentionSpec latent;
   StateSpaceSpec state_space;
   std::vector<MixerKind> mixers;   // of each layer; empty: all attention

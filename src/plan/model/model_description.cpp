@@ -6,6 +6,8 @@
 #include <charconv>
 #include <map>
 
+#include "plan/model/stored_format.h"
+
 namespace memstrata::plan {
 namespace {
 
@@ -72,6 +74,19 @@ bool HasDecoderKeys(const ConfigJson& config) {
 
 Status UseConfig(const ConfigJson& config, ModelDescription& model);
 
+// Layers of kinds that the plan does not tell from attention.
+void NoteOtherLayers(const ConfigJson& config, ModelDescription& model) {
+  const std::vector<std::string> types = config.Texts("layer_types");
+  const auto others = std::count_if(types.begin(), types.end(), [](const std::string& type) {
+    return type == "linear_attention" || type == "conv" || type == "recurrent";
+  });
+  if (others == 0 || !(model.decoder() != nullptr && model.decoder()->mixers.empty())) return;
+  model.notes.push_back(
+      fmt::format("{} of {} layers do not attend to all tokens but are planned as if they did: their cache and "
+                  "their parameters are another's.",
+                  others, types.size()));
+}
+
 // The language model is under text_config, or its keys are beside vision_config.
 Status UseVisionLanguage(const ConfigJson& config, ModelDescription& model) {
   const std::string type = model.model_type;
@@ -85,6 +100,11 @@ Status UseVisionLanguage(const ConfigJson& config, ModelDescription& model) {
   model.model_type = is_qwen ? "qwen2" : text ? text->Text("model_type").value_or("llama") : "llama";
   MEMSTRATA_ASSIGN_OR_RETURN(DecoderSpec spec, ReadDecoder(text ? *text : config, model.model_type));
   UseDecoder(std::move(spec), model);
+  if (text && !IsDecoder(model.model_type)) {
+    model.notes.push_back(
+        fmt::format("The language model \"{}\" is not known; its layers are taken to be Llama's.", model.model_type));
+  }
+  NoteOtherLayers(text ? *text : config, model);
   MEMSTRATA_ASSIGN_OR_RETURN(model.max_positions, (text ? *text : config).Integer("max_position_embeddings", 0));
   ParameterBuilder build;
   MEMSTRATA_ASSIGN_OR_RETURN(model.vision, ReadVisionTower(config, type, model.hidden, build));
@@ -125,7 +145,8 @@ Status UseConfig(const ConfigJson& config, ModelDescription& model) {
   }
   MEMSTRATA_ASSIGN_OR_RETURN(DecoderSpec spec, ReadDecoder(config, type));
   UseDecoder(std::move(spec), model);
-  MEMSTRATA_ASSIGN_OR_RETURN(model.max_positions, config.Integer("max_position_embeddings", 0));
+  NoteOtherLayers(config, model);
+  MEMSTRATA_ASSIGN_OR_RETURN(model.max_positions, config.IntegerOf({"max_position_embeddings", "n_positions"}, 0));
   return {};
 }
 
@@ -174,6 +195,12 @@ Result<ModelDescription> DescribeConfig(std::string_view json_text, std::string 
   }
   MEMSTRATA_TRY(UseConfig(config, model));
   MEMSTRATA_TRY(CheckSize(model));
+  std::string unknown_format;
+  model.stored_format = ReadStoredFormat(config, unknown_format);
+  if (!unknown_format.empty()) {
+    model.notes.push_back(fmt::format(
+        "The weights are quantised by \"{}\" in a form that is not known; give --weights.", unknown_format));
+  }
   model.unknown_keys = config.UnusedKeys();
   return model;
 }

@@ -15,6 +15,7 @@
 #include "plan/model/parameter_spec.h"
 #include "plan/model/t5_spec.h"
 #include "plan/model/vision_tower.h"
+#include "plan/workload.h"
 
 namespace memstrata::plan {
 
@@ -37,6 +38,7 @@ struct ModelDescription {
   std::vector<BufferSpec> buffers;
   int64_t parameter_count = 0;
   std::optional<uint64_t> stored_weight_bytes;  // from a weights file: sum of its tensors by their own types
+  std::optional<WeightFormat> stored_format;    // of the checkpoint, where the configuration names it
   std::vector<CacheLayer> cache;
   int64_t layer_count = 0;
   int64_t encoder_layers = 0;  // the first of them, in encoder-decoder models

@@ -104,5 +104,30 @@ TEST(ModelDescription, DeepNestingIsRefused) {
   EXPECT_FALSE(DescribeConfig(std::string(100, '[') + std::string(100, ']'), "x"));
 }
 
+TEST(ModelDescription, TheStoredFormatIsRead) {
+  const auto format = [](const char* quantization) {
+    return DescribeConfig(std::string(R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 1,
+        "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 100, "quantization_config": )") +
+                              quantization + "}",
+                          "test")
+        ->stored_format;
+  };
+  EXPECT_EQ(format(R"({"quant_method": "fp8"})"), WeightFormat::kFp8);
+  EXPECT_EQ(format(R"({"quant_method": "gptq", "bits": 4})"), WeightFormat::kInt4Group128);
+  EXPECT_EQ(format(R"({"quant_method": "bitsandbytes", "load_in_4bit": true})"), WeightFormat::kNf4);
+  EXPECT_EQ(format(R"({"quant_method": "compressed-tensors",
+      "config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "float"}}}})"),
+            WeightFormat::kFp8);
+  EXPECT_EQ(format(R"({"quant_method": "unheard"})"), std::nullopt);
+}
+
+TEST(ModelDescription, OneLayerInSixOfGemma3SeesAllTokens) {
+  const ModelDescription model = *DescribePreset("gemma-3-4b");
+  EXPECT_EQ(std::count_if(model.cache.begin(), model.cache.end(),
+                          [](const CacheLayer& layer) { return layer.kind == CacheLayer::Kind::kFull; }),
+            5);
+  EXPECT_EQ(model.cache.size(), 34u);
+}
+
 }  // namespace
 }  // namespace memstrata::plan

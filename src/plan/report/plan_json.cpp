@@ -98,6 +98,8 @@ void WriteTarget(const Plan& plan, JsonWriter& json) {
   json.Field("capacity_bytes", target.card.vendor_bytes);
   json.Field("usable_bytes", target.usable_bytes);
   json.Field("margin_bytes", target.margin_bytes);
+  json.Field("margin_at_high_bytes", target.margin_at_high_bytes);
+  json.Field("runs_engine", target.runs_engine);
   json.Field("source", std::string_view(target.card.source));
   WriteTexts("unsupported_formats", target.unsupported, json);
   json.EndObject();
@@ -146,6 +148,7 @@ void WritePlanJson(const Plan& plan, JsonWriter& json) {
   json.EndObject();
   WriteTarget(plan, json);
   json.Field("fits", plan.fits);
+  json.Field("fits_at_high", plan.fits_at_high);
   json.Field("verdict", std::string_view(plan.verdict));
   json.Key("largest");
   json.StartObject();

@@ -89,9 +89,9 @@ std::string PlanText(const Plan& plan) {
   if (!plan.storage_lines.empty()) text += "\nStorage\n" + LinesText(plan.storage_lines);
   text += "\n";
   if (!plan.verdict.empty()) text += plan.verdict + "\n";
-  if (plan.target && plan.target->card.vendor_bytes > plan.target->usable_bytes) {
+  if (plan.target && plan.target->card.vendor_bytes > plan.target->card.visible_bytes) {
     text += fmt::format("{}: {} by the data sheet, {} as frameworks see it.\n", plan.target->card.name,
-                        FormatBytes(plan.target->card.vendor_bytes), FormatBytes(plan.target->usable_bytes));
+                        FormatBytes(plan.target->card.vendor_bytes), FormatBytes(plan.target->card.visible_bytes));
   }
   if (plan.kv_tokens)
     text += fmt::format("The cache of one device group holds {} tokens.\n",

@@ -11,6 +11,7 @@ extern const QuestionInfo kExplainQuestion;
 extern const QuestionInfo kOomQuestion;
 extern const QuestionInfo kRanksQuestion;
 extern const QuestionInfo kLedgerQuestion;
+extern const QuestionInfo kAcceptanceQuestion;
 extern const QuestionInfo kTileQuestion;
 extern const QuestionInfo kCursorQuestion;
 extern const QuestionInfo kSeekQuestion;

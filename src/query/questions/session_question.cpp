@@ -155,12 +155,15 @@ Result<Answer> AnswerExplain(SessionIndex& session, const Parameters&) { return 
 Result<Answer> AnswerOom(SessionIndex& session, const Parameters&) { return DocumentAnswer(session, "oom"); }
 Result<Answer> AnswerRanks(SessionIndex& session, const Parameters&) { return DocumentAnswer(session, "ranks"); }
 
-// null for a session that is not one of a measured run.
-Result<Answer> AnswerLedger(SessionIndex& session, const Parameters& parameters) {
-  (void)parameters;
-  Result<std::string> text = session.DocumentText("ledger");
+// null for a session that has no such document: it is not one of a measured run, not of an acceptance.
+Result<Answer> AnswerIfThere(SessionIndex& session, std::string_view name) {
+  Result<std::string> text = session.DocumentText(name);
   if (!text && text.error().code != ErrorCode::kNotFound) return tl::unexpected(std::move(text).error());
   return Answer{Answer::Type::kJson, text ? *std::move(text) : "null"};
+}
+Result<Answer> AnswerLedger(SessionIndex& session, const Parameters&) { return AnswerIfThere(session, "ledger"); }
+Result<Answer> AnswerAcceptance(SessionIndex& session, const Parameters&) {
+  return AnswerIfThere(session, "acceptance");
 }
 
 }  // namespace
@@ -171,5 +174,6 @@ const QuestionInfo kExplainQuestion = {"explain", {}, AnswerExplain};
 const QuestionInfo kOomQuestion = {"oom", {}, AnswerOom};
 const QuestionInfo kRanksQuestion = {"ranks", {}, AnswerRanks};
 const QuestionInfo kLedgerQuestion = {"ledger", {}, AnswerLedger};
+const QuestionInfo kAcceptanceQuestion = {"acceptance", {}, AnswerAcceptance};
 
 }  // namespace memstrata

@@ -263,7 +263,8 @@ Status WriteHtmlReport(SessionIndex& session, const HtmlReportOptions& options, 
   constexpr uint64_t kRoomForNotes = 20'000;
   const uint64_t limit_bytes = options.full ? kFullLimitBytes : options.limit_bytes;
   Embedder embedder(session, limit_bytes - std::min<uint64_t>(limit_bytes, empty_page.size() + kRoomForNotes));
-  for (const std::string_view name : {"session", "summary", "explain", "oom", "ledger"}) embedder.Add({name, {}, name});
+  for (const std::string_view name : {"session", "summary", "explain", "oom", "ledger", "acceptance"})
+    embedder.Add({name, {}, name});
   std::vector<HeapReport> heaps;
   for (const auto& heap : session.heaps()) heaps.emplace_back(session, *heap, embedder);
   for (HeapReport& heap : heaps) heap.AddPictures();

@@ -92,6 +92,9 @@ void WriteRun(JsonWriter& json, const RepeatFigures& run) {
   for (const accept::DeviceFigures& device : run.devices) WriteDevice(json, device);
   json.EndArray();
   WriteMeasured(json, "host", run.host_bytes, true);
+  WriteMeasured(json, "cpu_time_s", run.cpu_time_s, false);
+  WriteMeasured(json, "storage_read", run.read_bytes, true);
+  WriteMeasured(json, "storage_written", run.written_bytes, true);
   WriteMeasured(json, "run_time_s", run.run_time_s, false);
   WriteMeasured(json, "iteration_time_s", run.iteration_time_s, false);
   WriteMeasured(json, "growth", run.growth_bytes, true);
@@ -147,6 +150,7 @@ void WriteSweep(JsonWriter& json, const std::vector<accept::SweepRow>& rows) {
     json.Field("verdict", accept::VerdictName(row.verdict));
     WriteNumber(json, "memory_bytes", row.memory_bytes, true);
     json.Field("memory_basis", std::string_view(row.memory_basis));
+    json.Field("is_lower_bound", row.is_lower_bound);
     json.Field("latency_s", row.latency_s);
     json.Field("throughput_per_s", row.throughput_per_s);
     json.Field("quality", row.quality);

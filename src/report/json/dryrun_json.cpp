@@ -60,6 +60,7 @@ void WriteOutOfMemory(JsonWriter& json, const DryRunAnswer& answer, const Proces
   json.Field("capacity_bytes", answer.request.card.visible_bytes);
   json.Field("reserved_bytes", oom.reserved_bytes);
   json.Field("count", uint64_t{device.ooms.size()});
+  json.Field("handled", answer.run.verdict() == Verdict::kRanAfterErrors);
   json.Key("text");
   if (process.error_type.find("OutOfMemory") == std::string::npos) {
     json.Null();  // the program caught it
@@ -82,7 +83,7 @@ void WriteDevice(JsonWriter& json, const DryRunAnswer& answer, const ProcessReco
   json.Field("margin_bytes", MarginBytes(answer.request, device));
   json.Field("end_allocated_bytes", device.end_allocated_bytes);
   WriteOutOfMemory(json, answer, process, device);
-  json.Field("fits", device.ooms.empty());
+  json.Field("fits", device.ooms.empty() || answer.run.verdict() == Verdict::kRanAfterErrors);
   json.EndObject();
 }
 

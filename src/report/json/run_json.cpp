@@ -30,7 +30,11 @@ void WriteCommand(JsonWriter& json, const CommandRun& run) {
   json.EndArray();
   json.Field("exit_status", run.ended ? std::optional<int32_t>(run.exit_status) : std::nullopt);
   json.Field("timed_out", run.timed_out);
+  json.Field("is_beside", run.is_beside);
   json.Field("wall_ns", run.ended ? std::optional<int64_t>(run.wall_ns) : std::nullopt);
+  json.Field("cpu_ns", run.cpu_ns);
+  json.Field("read_bytes", run.read_bytes);
+  json.Field("written_bytes", run.written_bytes);
   json.EndObject();
 }
 
@@ -112,7 +116,11 @@ std::string RunJson(const MeasuredSession& session, const measure::RunPeaks& pea
   json.EndArray();
   json.Field("complete", session.ended);
   json.Field("wall_ns", peaks.wall_ns);
-  WritePeak(json, "host_peak", peaks.host);
+  if (peaks.host) {
+    WritePeak(json, "host_peak", *peaks.host);
+  } else {
+    json.NullField("host_peak");
+  }
   json.Key("devices");
   json.StartArray();
   for (const DevicePeak& peak : peaks.devices) WriteDevice(json, session.devices[peak.device], peak);

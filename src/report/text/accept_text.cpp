@@ -47,9 +47,9 @@ std::string ParameterWords(const std::map<std::string, std::string>& parameters)
 std::vector<std::string> SweepCells(const accept::SweepRow& row) {
   const std::string unknown = "unknown";
   return {ParameterWords(row.parameters),
-          row.memory_bytes
-              ? fmt::format("{} ({})", FormatBytes(static_cast<uint64_t>(*row.memory_bytes)), row.memory_basis)
-              : unknown,
+          row.memory_bytes ? fmt::format("{}{} ({})", row.is_lower_bound ? "at least " : "",
+                                         FormatBytes(static_cast<uint64_t>(*row.memory_bytes)), row.memory_basis)
+                           : unknown,
           row.latency_s ? FormatDuration(static_cast<int64_t>(std::llround(*row.latency_s * kNsPerS))) : unknown,
           row.throughput_per_s ? fmt::format("{:.4g}", *row.throughput_per_s) : unknown,
           row.quality ? fmt::format("{:.6g}", *row.quality) : unknown,

@@ -53,10 +53,17 @@ class DryRunText {
     switch (answer_.run.verdict()) {
       case Verdict::kFits:
         return style_.Bold("It fits.");
+      case Verdict::kRanAfterErrors:
+        return style_.Bold(fmt::format("It ran, after {} that the program handled.",
+                                       FormatCount(answer_.run.OutOfMemoryCount(), "out-of-memory error")));
       case Verdict::kDoesNotFit:
         return style_.Error("It does not fit.");
       case Verdict::kScriptFailed:
         return style_.Error(fmt::format("The program ended with status {}.", answer_.run.exit_status));
+      case Verdict::kNoRecord:
+        return style_.Error(
+            "The program used the card and ended without leaving a record: it was killed, or left by "
+            "_exit.");
       case Verdict::kCardNotUsed:
         return style_.Error("The program ended without using the card.");
     }
@@ -86,10 +93,9 @@ class DryRunText {
     Line("Peak reserved", WithBasis(device.peak_reserved_bytes, fmt::format("± {}", FormatPercent(kReservedError))));
     Line("Outside the framework",
          fmt::format("{}  {}", FormatBytes(answer_.request.card.context_bytes), style_.Dim("assumed")));
-    if (device.ooms.empty()) {
+    if (answer_.run.verdict() != Verdict::kDoesNotFit || device.ooms.empty())
       Line("Left on the card", FormatBytes(MarginBytes(answer_.request, device)));
-      return;
-    }
+    if (device.ooms.empty()) return;
     const dryrun::OutOfMemory& oom = device.ooms.front();
     Line("Out of memory", fmt::format("{} asked for with {} reserved and {} free", FormatBytes(oom.requested_bytes),
                                       FormatBytes(oom.reserved_bytes), FormatBytes(oom.free_bytes)));

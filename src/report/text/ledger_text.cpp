@@ -17,7 +17,7 @@ constexpr size_t kLabelWidth = 44;
 constexpr size_t kBytesWidth = 10;
 constexpr size_t kIndent = 4;
 
-std::string_view TermWords(const Line& line, bool is_device) {
+std::string_view TermWords(const Line& line) {
   switch (line.term) {
     case Term::kTensors:
       return {};  // its category says it
@@ -32,17 +32,19 @@ std::string_view TermWords(const Line& line, bool is_device) {
     case Term::kUnrecordedProcesses:
       return "processes of the run that recorded nothing";
     case Term::kOtherProcesses:
-      return is_device ? "other processes" : "other processes and the kernel";
+      return "other processes";
     case Term::kDriverReserve:
       return "kept by driver and firmware";
     case Term::kResident:
-      return "resident beside tensors";
+      return "the run, beside tensors";
+    case Term::kKernel:
+      return "the kernel";
   }
   return {};
 }
 
-std::string LabelOf(const Line& line, bool is_device) {
-  const std::string_view words = TermWords(line, is_device);
+std::string LabelOf(const Line& line) {
+  const std::string_view words = TermWords(line);
   std::string label(words.empty() ? std::string_view(line.category) : words);
   if (words.empty() && line.category == "unknown") label = "tensors of unknown category";
   return line.process.empty() ? label : fmt::format("{}: {}", line.process, label);
@@ -65,13 +67,13 @@ class LedgerScreen {
  public:
   LedgerScreen(const measure::MeasuredSession& session, const TextStyle& style) : session_(session), style_(style) {}
 
-  void Add(const std::string& heading, const Balance& balance, bool is_device) {
+  void Add(const std::string& heading, const Balance& balance) {
     out_ += fmt::format("{}  {}\n", style_.Bold(heading), style_.Dim(WhenText(session_, balance)));
     for (const Line& line : balance.lines) {
-      Row(LabelOf(line, is_device), BytesOf(line.bytes));
+      Row(LabelOf(line), BytesOf(line.bytes));
       if (!line.bytes) out_ += Note(line.note);
     }
-    Row(is_device ? "unexplained" : "the rest", FormatBytes(balance.unexplained_bytes));
+    Row("unexplained", FormatBytes(balance.unexplained_bytes));
     Row("used", FormatBytes(balance.used_bytes));
     if (balance.is_approximate)
       out_ += Note("Block sizes of a past moment follow from the allocator's rounding rules; the sum is exact.");
@@ -106,14 +108,14 @@ std::string Escaped(std::string_view text) {
   return out;
 }
 
-std::string MarkdownTable(const std::string& heading, const Balance& balance, bool is_device) {
+std::string MarkdownTable(const std::string& heading, const Balance& balance) {
   std::string out = fmt::format("## {}\n\n| where | bytes | |\n|---|---:|---:|\n", Escaped(heading));
   const auto row = [&out](const std::string& label, const std::optional<int64_t>& bytes) {
     out +=
         fmt::format("| {} | {} | {} |\n", Escaped(label), bytes ? std::to_string(*bytes) : "unknown", BytesOf(bytes));
   };
-  for (const Line& line : balance.lines) row(LabelOf(line, is_device), line.bytes);
-  row(is_device ? "unexplained" : "the rest", balance.unexplained_bytes);
+  for (const Line& line : balance.lines) row(LabelOf(line), line.bytes);
+  row("unexplained", balance.unexplained_bytes);
   row("used", static_cast<int64_t>(balance.used_bytes));
   return out + "\n";
 }
@@ -123,8 +125,8 @@ std::string MarkdownTable(const std::string& heading, const Balance& balance, bo
 std::string LedgerText(const measure::MeasuredSession& session, const ledger::Ledger& answer, const TextStyle& style) {
   LedgerScreen screen(session, style);
   for (const ledger::DeviceLedger& device : answer.devices)
-    screen.Add(HeadingOf(session, device.device), device.balance, true);
-  if (answer.host) screen.Add("Host", *answer.host, false);
+    screen.Add(HeadingOf(session, device.device), device.balance);
+  if (answer.host) screen.Add("Host", *answer.host);
   screen.AddGaps(answer.gaps);
   return screen.Take();
 }
@@ -132,8 +134,8 @@ std::string LedgerText(const measure::MeasuredSession& session, const ledger::Le
 std::string LedgerMarkdown(const measure::MeasuredSession& session, const ledger::Ledger& answer) {
   std::string out = fmt::format("# Memory at {}\n\n", Escaped(answer.at));
   for (const ledger::DeviceLedger& device : answer.devices)
-    out += MarkdownTable(HeadingOf(session, device.device), device.balance, true);
-  if (answer.host) out += MarkdownTable("Host", *answer.host, false);
+    out += MarkdownTable(HeadingOf(session, device.device), device.balance);
+  if (answer.host) out += MarkdownTable("Host", *answer.host);
   if (!answer.gaps.empty()) out += "## Not known\n\n";
   for (const measure::Gap& gap : answer.gaps)
     out += fmt::format("- **{}**: {} {}\n", Escaped(gap.what), Escaped(gap.why), Escaped(gap.how_to_get));

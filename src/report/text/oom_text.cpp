@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "analysis/frames/useful_frame.h"
 #include "base/units.h"
@@ -43,15 +44,23 @@ class OomText {
       return "A plan makes no allocations that could fail; this is what it needs.\n" +
              ProgramsText(store, style_, width_, kMostBuffers);
     }
-    const bool has_events = std::any_of(store.heaps.begin(), store.heaps.end(),
-                                        [](const Heap& heap) { return heap.capabilities.has_events; });
-    if (!has_events) return "The file holds no events: whether an allocation failed is not in it.\n";
-    const bool lost_events = std::any_of(store.heaps.begin(), store.heaps.end(), [](const Heap& heap) {
-      return heap.lower_bound == LowerBoundReason::kRingOverflow || heap.lower_bound == LowerBoundReason::kTruncated;
-    });
-    return lost_events ? "No allocation failed in the events that are left; others are missing, and a failure may have "
-                         "been among them.\n"
-                       : "No allocation failed in this recording.\n";
+    const auto any_heap = [&](auto&& holds) { return std::any_of(store.heaps.begin(), store.heaps.end(), holds); };
+    if (!any_heap([](const Heap& heap) { return heap.capabilities.has_events; }))
+      return "The file holds no events: whether an allocation failed is not in it.\n";
+    if (!any_heap([](const Heap& heap) {
+          return heap.lower_bound == LowerBoundReason::kRingOverflow ||
+                 heap.lower_bound == LowerBoundReason::kTruncated;
+        }))
+      return "No allocation failed in this recording.\n";
+    uint64_t event_count = 0;
+    for (const Heap& heap : store.heaps) event_count += heap.events.size();
+    return WrapLines(
+               fmt::format("Cannot tell: no allocation failed in the {} that the file holds, but others are missing "
+                           "from it (overwritten in a full buffer, or cut off), and one of those may have failed. "
+                           "Record with a larger max_entries, or dump in an out-of-memory observer.",
+                           FormatCount(event_count, "event")),
+               width_, 0) +
+           "\n";
   }
 
   // XLA's allocators report what they gave, never what they refused.
@@ -124,10 +133,8 @@ class OomText {
     Heading(fmt::format("{}, event {}", Shorten(failure.heap->id, 40), FormatCount(failure.seq)), failure.report);
     WriteRemedies(failure.report);
     out_ += fmt::format("\n  {}\n", style_.Bold("Who held the memory"));
-    for (const Holder& holder : failure.holders) {
-      out_ += fmt::format("  {}  {}  {}\n", PadLeft(FormatBytes(holder.bytes), 10),
-                          PadRight(kCategoryNames[static_cast<size_t>(holder.category)], 15), NameOf(holder));
-    }
+    for (const Row& row : RowsOf(failure))
+      out_ += fmt::format("  {}  {}  {}\n", PadLeft(FormatBytes(row.bytes), 10), PadRight(row.category, 15), row.name);
     if (failure.report.idle_bytes.value_or(0) > 0) {
       out_ += fmt::format("\n  {}\n", style_.Bold("Reserved and idle"));
       for (size_t kind = 0; kind < 4; ++kind) {
@@ -137,6 +144,32 @@ class OomText {
       }
     }
     out_ += "\n";
+  }
+
+  struct Row {
+    uint64_t bytes = 0;
+    std::string_view category;
+    std::string name;
+  };
+
+  // Stacks that a reader cannot tell apart by the line that is shown are one row; the JSON holds each.
+  std::vector<Row> RowsOf(const SnapshotOom& failure) const {
+    std::vector<Row> rows;
+    for (const Holder& holder : failure.holders) {
+      Row row{holder.bytes, kCategoryNames[static_cast<size_t>(holder.category)], NameOf(holder)};
+      const auto same = std::find_if(rows.begin(), rows.end(), [&](const Row& other) {
+        return other.category == row.category && other.name == row.name;
+      });
+      if (same == rows.end()) {
+        rows.push_back(std::move(row));
+      } else {
+        same->bytes += row.bytes;
+      }
+    }
+    // What is left over stays last.
+    const auto last = failure.holders.empty() || !failure.holders.back().is_other ? rows.end() : rows.end() - 1;
+    std::stable_sort(rows.begin(), last, [](const Row& a, const Row& b) { return a.bytes > b.bytes; });
+    return rows;
   }
 
   std::string NameOf(const Holder& holder) const {

@@ -37,7 +37,7 @@ std::string RunText(const measure::MeasuredSession& session, const measure::RunP
   std::string out;
   for (const measure::CommandRun& run : session.commands)
     out += fmt::format("{}  {}\n", EndText(run, style), style.Dim(FormatDuration(run.wall_ns)));
-  out += Line("Host memory, peak", PeakText(peaks.host));
+  out += Line("Host memory, peak", peaks.host ? PeakText(*peaks.host) : "not known: it ended before a sample met it");
   for (const measure::DevicePeak& peak : peaks.devices) {
     std::string text = PeakText(peak.used);
     if (const auto total = session.devices[peak.device].total_bytes) text += " of " + FormatBytes(*total);

@@ -162,3 +162,49 @@ def test_a_recording_of_a_real_card_is_made_again_event_by_event(newest_card: Ca
     if same is None:
         pytest.skip(f"{recorded.DATA / recorded.RECORDING} is not here")
     assert same == (4998, 4998)
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+def test_processes_share_the_memory_of_a_card(newest_card: Card, method: str) -> None:
+    # Each has a context; two blocks of 40 MiB fit beside them, two of 80 do not.
+    options = ("--capacity", f"{2 * CONTEXT_BYTES + 100 * MiB}B")
+    both = newest_card.run("shared_card.py", method, "40", options=options)
+    told = [json.loads(line) for line in both.program_output.splitlines() if line.startswith("{")]
+    assert both.status == 0
+    assert [one["free"] for one in told if not one["first"]] == [20 * MiB]
+    assert [device["peak_allocated_bytes"] for device in both.answer["devices"]] == [40 * MiB] * 2
+    one = newest_card.run("shared_card.py", method, "80", options=options)
+    assert one.status == 3
+    assert sorted(device["fits"] for device in one.answer["devices"]) == [False, True]
+
+
+def test_errors_that_the_program_handles_do_not_end_it(newest_card: Card) -> None:
+    run = newest_card.run("handled.py")
+    (device,) = run.answer["devices"]
+    assert run.status == 0
+    assert device["fits"] is True
+    assert (device["oom"]["count"], device["oom"]["handled"]) == (2, True)
+    assert device["peak_allocated_bytes"] == 8 * MiB
+    assert "out_of_memory_handled" in {note["code"] for note in run.answer["diagnostics"]}
+    given_up = newest_card.run("handled.py", "only")
+    assert given_up.status == 3
+    assert given_up.answer["devices"][0]["oom"]["handled"] is False
+
+
+def test_a_process_that_runs_no_exit_handlers_has_a_record(newest_card: Card) -> None:
+    left = newest_card.run("leaves.py", "exit")
+    assert left.status == 0
+    assert left.answer["devices"][0]["peak_allocated_bytes"] == 8 * MiB
+    assert left.answer["snapshot"] is not None
+    killed = newest_card.run("leaves.py", "kill")
+    assert (killed.status, killed.answer["exit_status"]) == (1, 128 + signal.SIGKILL)
+
+
+def test_an_allocator_without_a_history_still_has_its_peak(newest_card: Card, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTORCH_CUDA_ALLOC_CONF", "backend:cudaMallocAsync")
+    run = newest_card.run("leaves.py", "exit")
+    assert run.status == 0
+    assert run.answer["devices"][0]["peak_allocated_bytes"] == 8 * MiB
+    assert run.answer["snapshot"] is None
+    assert any("no history of allocations" in note["text"] for note in run.answer["diagnostics"])
+    assert newest_card.run("leaves.py", "full").status == 3

@@ -9,10 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..dryrun.environments import FOLDER as FRAMEWORKS
 from ..program import check_schema
 
 WORKLOAD = Path(__file__).resolve().parent / "workload.py"
 TIMEOUT_S = 180
+
+__all__ = ["FRAMEWORKS", "Measured", "Runner"]
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,34 @@ def hang(torch: Any, device: str) -> None:
     time.sleep(600)
 
 
+def out_of_memory_and_leave(torch: Any, device: str) -> None:
+    """Catches what it cannot have, before and after it holds something, and ends without Python's exit functions."""
+    kept = []
+    for _ in range(2):
+        try:
+            torch.empty(200 * GIB, dtype=torch.uint8, device=device)
+        except torch.cuda.OutOfMemoryError:
+            torch.cuda.reset_accumulated_memory_stats()
+            torch.cuda.reset_peak_memory_stats()
+        kept.append(torch.empty(32 * MIB, dtype=torch.uint8, device=device))
+    os._exit(0)
+
+
+def loop(torch: Any, device: str) -> None:
+    end_s = time.monotonic() + 2.5
+    while time.monotonic() < end_s:
+        torch.empty(8 * MIB, dtype=torch.uint8, device=device)
+        time.sleep(0.01)
+
+
+def own_profiler(torch: Any, device: str) -> None:
+    torch.empty(8 * MIB, dtype=torch.uint8, device=device)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        for _ in range(5):
+            torch.ones(4, device=device).sum()
+    print(f"profiled {sum(event.name == 'aten::sum' for event in profile.events())}", flush=True)
+
+
 def fork(torch: Any, device: str) -> None:
     """The parent has used no device yet; the child uses it, and the parent does afterwards."""
     child = os.fork()

@@ -77,6 +77,13 @@ function keepAddress(app: AppState): void {
   window.addEventListener("hashchange", () => location.reload());
 }
 
+/** A page that is left for good gives its pictures back at once: the next one may run in the same process. */
+function freeWhenLeft(root: HTMLElement): void {
+  window.addEventListener("pagehide", (event) => {
+    if (!event.persisted) render(null, root);
+  });
+}
+
 async function start(): Promise<void> {
   const root = document.getElementById("app")!;
   applyTheme(resolveTheme(storedChoice()));
@@ -108,6 +115,7 @@ async function start(): Promise<void> {
     </AppProvider>,
     root,
   );
+  freeWhenLeft(root);
   loadTexts(app);
 }
 

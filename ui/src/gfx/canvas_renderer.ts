@@ -32,15 +32,19 @@ function hatchTile({ colour, pitch, direction }: HatchStyle, scale: number): HTM
   return tile;
 }
 
+const mostWidths = 4096;
+
+/** Kept as long as its canvas: each pattern and each measured text leaves objects behind that the browser collects late. */
 export class CanvasRenderer implements Renderer {
   private readonly hatches = new Map<string, CanvasPattern>();
+  private readonly widths = new Map<string, number>();
 
-  /** @param scale device pixels per CSS pixel; the canvas must have been sized with it. */
+  /** @param scale device pixels per CSS pixel; the canvas must have been sized with it, which also resets its context. */
   constructor(
     private readonly context: CanvasRenderingContext2D,
     readonly width: number,
     readonly height: number,
-    private readonly scale: number,
+    readonly scale: number,
   ) {
     context.setTransform(scale, 0, 0, scale, 0, 0);
     context.textBaseline = "middle";
@@ -126,8 +130,20 @@ export class CanvasRenderer implements Renderer {
   }
 
   measure(text: string, style: Pick<TextStyle, "size" | "bold" | "mono">): number {
-    this.context.font = fontOf(style);
-    return this.context.measureText(text).width;
+    const font = fontOf(style);
+    const key = `${font} ${text}`;
+    let width = this.widths.get(key);
+    if (width === undefined) {
+      this.context.font = font;
+      width = this.context.measureText(text).width;
+      if (this.widths.size >= mostWidths) this.widths.clear();
+      this.widths.set(key, width);
+    }
+    return width;
+  }
+
+  clear(): void {
+    this.context.clearRect(0, 0, this.width, this.height);
   }
 
   clip(x: number, y: number, width: number, height: number, draw: () => void): void {

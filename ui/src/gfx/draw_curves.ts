@@ -4,7 +4,7 @@ import { formatBytes } from "../base/units.ts";
 import type { CurveModel } from "./curve_model.ts";
 import { type PlotFrame, yAt } from "./plot_frame.ts";
 import type { Renderer } from "./renderer.ts";
-import { columnX, stepPaths, visibleColumns } from "./step_path.ts";
+import { columnX, eachStepPath, visibleColumns } from "./step_path.ts";
 
 const reservedDash = [6, 3];
 const peakLabelReach = 130;
@@ -12,18 +12,16 @@ const peakLabelReach = 130;
 /** Hatch from live up to reserved. Drawn first: the data lies over it. */
 export function drawIdle(renderer: Renderer, curve: CurveModel, frame: PlotFrame, theme: Theme): void {
   const visible = visibleColumns(curve.columns, frame);
-  const upper = stepPaths(curve.columns, visible, frame, (column) => curve.reservedMax[column]!);
-  const bottom = frame.top + frame.height;
-  for (const path of upper) {
-    const area = [path[0]!, bottom, ...path, path[path.length - 2]!, bottom];
-    renderer.hatch(area, { colour: theme.hatch, pitch: 6, direction: "up" });
-  }
+  const style = { colour: theme.hatch, pitch: 6, direction: "up" } as const;
+  const upper = (column: number) => curve.reservedMax[column]!;
+  eachStepPath(curve.columns, visible, frame, upper, ({ area }) => renderer.hatch(area, style));
 }
 
 export function drawLive(renderer: Renderer, curve: CurveModel, frame: PlotFrame, theme: Theme): void {
   const visible = visibleColumns(curve.columns, frame);
-  for (const path of stepPaths(curve.columns, visible, frame, (column) => curve.liveMax[column]!))
-    renderer.line(path, { stroke: theme.ink, width: 0.9, alpha: 0.75 });
+  const style = { stroke: theme.ink, width: 0.9, alpha: 0.75 };
+  const live = (column: number) => curve.liveMax[column]!;
+  eachStepPath(curve.columns, visible, frame, live, ({ line }) => renderer.line(line, style));
 }
 
 /** Only where it is more than 2 px from live; it would thicken the outline otherwise. */
@@ -34,8 +32,9 @@ export function drawBlock(renderer: Renderer, curve: CurveModel, frame: PlotFram
     const block = curve.blockMax[column]!;
     return Math.abs(block - curve.liveMax[column]!) > apart ? block : Number.NaN;
   };
-  for (const path of stepPaths(curve.columns, visible, frame, value))
-    renderer.line(path, { stroke: theme.ink2, width: 1 });
+  eachStepPath(curve.columns, visible, frame, value, ({ line }) =>
+    renderer.line(line, { stroke: theme.ink2, width: 1 }),
+  );
 }
 
 /** Where the name of a line may stand at or after `from`: the first place of `width` that no leader crosses, else the last. */
@@ -61,8 +60,14 @@ export function drawReserved(
 ): void {
   const visible = visibleColumns(curve.columns, frame);
   const reserved = curve.reservedMax;
-  for (const path of stepPaths(curve.columns, visible, frame, (column) => reserved[column]!))
-    renderer.line(path, { stroke: theme.ink2, width: 1.25, ...(fast ? {} : { dash: reservedDash }) });
+  const style = { stroke: theme.ink2, width: 1.25, ...(fast ? {} : { dash: reservedDash }) };
+  eachStepPath(
+    curve.columns,
+    visible,
+    frame,
+    (column) => reserved[column]!,
+    ({ line }) => renderer.line(line, style),
+  );
   let lastRise = visible.begin;
   for (let column = visible.begin + 1; column < visible.end; column += 1)
     if (reserved[column]! > reserved[column - 1]!) lastRise = column;

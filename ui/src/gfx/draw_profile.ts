@@ -8,7 +8,7 @@ import { drawByteAxis, drawGrid, drawHorizontalAxis } from "./draw_axes.ts";
 import { drawCapacity } from "./draw_curves.ts";
 import { type PlotFrame, xAt, yAt } from "./plot_frame.ts";
 import type { Renderer } from "./renderer.ts";
-import { areaUnder, stepPaths, visibleColumns } from "./step_path.ts";
+import { eachStepPath, visibleColumns } from "./step_path.ts";
 
 const programRow = 16;
 const fragmentationHeight = 44;
@@ -115,10 +115,10 @@ function drawAreas(renderer: Renderer, { model, theme, withFree, cursorSeq }: Pr
     [theme.stack, (i) => model.stack[i]!],
   ];
   for (const [fill, value] of withFree ? layers : layers.slice(1)) {
-    for (const path of stepPaths(model.columns, visible, frame, value)) {
-      renderer.polygon(areaUnder(path, frame), fill);
-      renderer.line(path, { stroke: theme.ink, width: 0.9, alpha: 0.75 });
-    }
+    eachStepPath(model.columns, visible, frame, value, ({ line, area }) => {
+      renderer.polygon(area, fill);
+      renderer.line(line, { stroke: theme.ink, width: 0.9, alpha: 0.75 });
+    });
   }
   const x = Math.round(xAt(frame, model.columns.position(cursorSeq))) + 0.5;
   renderer.line([x, frame.top, x, frame.top + frame.height], { stroke: theme.ink, width: 1 });
@@ -166,8 +166,10 @@ function drawFragmentation(renderer: Renderer, { model, theme }: ProfileScene, f
   renderer.text(`highest ${formatShare(most)}`, frame.left - 8, top + 24, { fill: theme.ink3, align: "right" });
   renderer.rect(frame.left, top, frame.width, small.height, theme.sunken, 0.6);
   renderer.clip(frame.left, top - 1, frame.width, small.height + 2, () => {
-    for (const path of stepPaths(model.columns, visible, small, (i) => model.fragmentation[i]!))
-      renderer.line(path, { stroke: theme.warn, width: 1.25 });
+    const value = (column: number) => model.fragmentation[column]!;
+    eachStepPath(model.columns, visible, small, value, ({ line }) =>
+      renderer.line(line, { stroke: theme.warn, width: 1.25 }),
+    );
   });
   const bottom = top + small.height + 0.5;
   renderer.line([frame.left, bottom, frame.left + frame.width, bottom], { stroke: theme.line2, width: 1 });

@@ -5,7 +5,7 @@ import { type PlotFrame, yAt } from "./plot_frame.ts";
 import type { Renderer } from "./renderer.ts";
 import { rectPoints } from "./renderer.ts";
 import type { Run, StackModel } from "./stack_model.ts";
-import { areaUnder, columnX, stepPaths, type VisibleColumns, visibleColumns } from "./step_path.ts";
+import { columnX, eachStepPath, type VisibleColumns, visibleColumns } from "./step_path.ts";
 
 /** Blocks lower than this get no hairline of their own. */
 const hairlineHeight = 4;
@@ -54,16 +54,15 @@ function drawBands(
   const { theme } = style;
   for (let g = model.groups.length - 1; g >= 0; g -= 1) {
     const base = g * model.columns.count;
-    const paths = stepPaths(model.columns, visible, frame, (column) => model.upperBytes[base + column]!);
-    for (const path of paths) {
-      const area = areaUnder(path, frame);
+    const upper = (column: number) => model.upperBytes[base + column]!;
+    eachStepPath(model.columns, visible, frame, upper, ({ line, area }) => {
       // A dimmed area must not mix with the one that reaches behind it.
       if (alpha < 1) renderer.polygon(area, theme.surface);
       renderer.polygon(area, fills[g]!.fill, alpha);
       if (fills[g]!.hatched) renderer.hatch(area, { colour: theme.surface, pitch: 5, direction: "down" });
       if (g < model.groups.length - 1 && !style.fast)
-        renderer.line(path, { stroke: theme.surface, width: 1, alpha: 0.8 });
-    }
+        renderer.line(line, { stroke: theme.surface, width: 1, alpha: 0.8 });
+    });
   }
 }
 

@@ -5,7 +5,7 @@ import { tileRange } from "../data/tile_request.ts";
 import { CurveModel } from "../gfx/curve_model.ts";
 import { type PlotFrame, valueAt, xAt, yAt } from "../gfx/plot_frame.ts";
 import type { Renderer } from "../gfx/renderer.ts";
-import { areaUnder, columnX, stepPaths, visibleColumns } from "../gfx/step_path.ts";
+import { columnX, eachStepPath, visibleColumns } from "../gfx/step_path.ts";
 import { gutterLeft, rightGutter } from "../gfx/timeline_scene.ts";
 import type { AppState } from "../state/app_state.ts";
 import { useApp, useFrame } from "../state/context.ts";
@@ -68,12 +68,15 @@ function drawMinimap(renderer: Renderer, app: AppState, frame: PlotFrame, curve:
     const whole = visibleColumns(curve.columns, frame);
     const highest = formatBytes(curve.highest(0, curve.columns.count));
     renderer.text(highest, frame.left - 10, frame.top + frame.height / 2 + 8, { fill: theme.ink3, align: "right" });
-    for (const path of stepPaths(curve.columns, whole, frame, (column) => curve.liveMax[column]!)) {
-      renderer.polygon(areaUnder(path, frame), theme.phase2);
-      renderer.line(path, { stroke: theme.ink3, width: 1 });
-    }
-    for (const path of stepPaths(curve.columns, whole, frame, (column) => curve.reservedMax[column]!))
-      renderer.line(path, { stroke: theme.ink3, width: 1, dash: [4, 3] });
+    const live = (column: number) => curve.liveMax[column]!;
+    eachStepPath(curve.columns, whole, frame, live, ({ line, area }) => {
+      renderer.polygon(area, theme.phase2);
+      renderer.line(line, { stroke: theme.ink3, width: 1 });
+    });
+    const reserved = (column: number) => curve.reservedMax[column]!;
+    eachStepPath(curve.columns, whole, frame, reserved, ({ line }) =>
+      renderer.line(line, { stroke: theme.ink3, width: 1, dash: [4, 3] }),
+    );
     drawMinimapMarks(renderer, app, frame, curve);
   }
   const { begin, end } = app.window.value;

@@ -35,27 +35,38 @@ export interface CanvasProps {
   className?: string;
 }
 
+function fittingRenderer(canvas: HTMLCanvasElement, size: Size, old: CanvasRenderer | null): CanvasRenderer {
+  const scale = window.devicePixelRatio || 1;
+  if (old && old.width === size.width && old.height === size.height && old.scale === scale) return old;
+  canvas.width = Math.round(size.width * scale);
+  canvas.height = Math.round(size.height * scale);
+  return new CanvasRenderer(canvas.getContext("2d")!, size.width, size.height, scale);
+}
+
+/** A canvas that has left the page keeps its pixels until the browser collects it, which may be much later. */
+function freePixels(canvas: HTMLCanvasElement): void {
+  canvas.width = 0;
+  canvas.height = 0;
+}
+
 export function Canvas({ size, draw, label, className }: CanvasProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
+  const renderer = useRef<CanvasRenderer | null>(null);
   const latest = useRef(draw);
   latest.current = draw;
   useEffect(() => {
     const request = requestAnimationFrame(() => {
-      const target = canvas.current;
-      if (!target || size.width === 0 || size.height === 0) return;
-      const scale = window.devicePixelRatio || 1;
-      const [width, height] = [Math.round(size.width * scale), Math.round(size.height * scale)];
-      if (target.width !== width || target.height !== height) {
-        target.width = width;
-        target.height = height;
-      }
-      const context = target.getContext("2d")!;
-      context.setTransform(1, 0, 0, 1, 0, 0);
-      context.clearRect(0, 0, width, height);
-      latest.current(new CanvasRenderer(context, size.width, size.height, scale));
+      if (!canvas.current || size.width === 0 || size.height === 0) return;
+      renderer.current = fittingRenderer(canvas.current, size, renderer.current);
+      renderer.current.clear();
+      latest.current(renderer.current);
     });
     return () => cancelAnimationFrame(request);
   });
+  useEffect(() => {
+    const target = canvas.current;
+    return () => target && freePixels(target);
+  }, []);
   const role = label ? { role: "img" as const, "aria-label": label } : { "aria-hidden": "true" as const };
   return <canvas ref={canvas} class={`ms-canvas ${className ?? ""}`} {...role} />;
 }

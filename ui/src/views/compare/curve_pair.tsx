@@ -9,7 +9,7 @@ import { drawByteAxis, drawGrid, drawHorizontalAxis } from "../../gfx/draw_axes.
 import { drawIdle, drawLive, drawReserved } from "../../gfx/draw_curves.ts";
 import type { PlotFrame } from "../../gfx/plot_frame.ts";
 import type { Renderer } from "../../gfx/renderer.ts";
-import { areaUnder, stepPaths, visibleColumns } from "../../gfx/step_path.ts";
+import { eachStepPath, visibleColumns } from "../../gfx/step_path.ts";
 import { useApp, useFrame } from "../../state/context.ts";
 import { useExport } from "../../widgets/export_scene.ts";
 import { Canvas, useSize } from "../../widgets/picture.tsx";
@@ -73,13 +73,10 @@ function drawPair(renderer: Renderer, sides: readonly Side[], theme: Theme): voi
 function drawSide(renderer: Renderer, curve: CurveModel, frame: PlotFrame, theme: Theme): void {
   renderer.clip(frame.left, frame.top, frame.width, frame.height, () => {
     if (curve.hasReserved) drawIdle(renderer, curve, frame, theme);
-    for (const path of stepPaths(
-      curve.columns,
-      visibleColumns(curve.columns, frame),
-      frame,
-      (column) => curve.liveMax[column]!,
-    ))
-      renderer.polygon(areaUnder(path, frame), theme.phase3);
+    const live = (column: number) => curve.liveMax[column]!;
+    eachStepPath(curve.columns, visibleColumns(curve.columns, frame), frame, live, ({ area }) =>
+      renderer.polygon(area, theme.phase3),
+    );
     drawLive(renderer, curve, frame, theme);
     if (curve.hasReserved) drawReserved(renderer, curve, frame, theme, null, false);
   });

@@ -92,7 +92,7 @@ function Ledger() {
         {ledger.host && (
           <section class="ms-textview__section">
             <h2>Host</h2>
-            <Sum balance={ledger.host} title="the host" rest="other processes and the kernel" />
+            <Sum balance={ledger.host} title="the host" rest="unexplained" />
           </section>
         )}
         <section class="ms-textview__section">

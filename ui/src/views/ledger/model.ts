@@ -9,7 +9,8 @@ const termWords: Readonly<Record<string, string>> = {
   unrecorded_processes: "processes of the run that recorded nothing",
   other_processes: "other processes",
   driver_reserve: "kept by driver and firmware",
-  resident: "resident beside tensors",
+  resident: "the run, beside tensors",
+  kernel: "the kernel",
 };
 
 export interface Row {
