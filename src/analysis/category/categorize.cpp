@@ -56,6 +56,7 @@ class Categorizer {
     FindGroupEnds();
     FindAutocastExits();
     CountWorkspaces();
+    CountCacheVotes();
     for (uint32_t seq = 0; seq < heap_.events.size(); ++seq) {
       if (store_.events.kind[heap_.events.begin + seq] == EventKind::kOutOfMemory) failure_seqs_.push_back(seq);
     }
@@ -166,11 +167,25 @@ class Categorizer {
     return step != kNone && table_.free_requested_seq[row] >= timeline_.steps[step].end_seq;
   }
 
+  // What mostly lives on from call to call does not where the generation ends.
+  bool MakesCache(StackId stack) const {
+    const auto found = cache_votes_.find(stack.value);
+    return stack.value != 0 && found != cache_votes_.end() && found->second > 0;
+  }
+
+  void CountCacheVotes() {
+    for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
+      const uint32_t seq = table_.alloc_seq[row];
+      if (seq == kNone || (PhaseAt(seq) != Phase::kPrefill && PhaseAt(seq) != Phase::kDecode)) continue;
+      cache_votes_[table_.stack[row].value] += OutlivesStep(row) ? 1 : -1;
+    }
+  }
+
   Category OfForward(uint32_t row, bool outlives_group) const {
     const Phase phase = PhaseAt(table_.alloc_seq[row]);
     if (is_autocast_exit_[table_.free_stack[row].value]) return Category::kAutocastCopy;
     if (phase == Phase::kPrefill || phase == Phase::kDecode)
-      return OutlivesStep(row) ? Category::kKvCache : Category::kTemporary;
+      return OutlivesStep(row) || MakesCache(table_.stack[row]) ? Category::kKvCache : Category::kTemporary;
     if (phase == Phase::kEval) {
       if (outlives_group && timeline_.is_plain[table_.alloc_seq[row]]) return Category::kInput;
       return is_training_ && OutlivesStep(row) ? Category::kActivation : Category::kTemporary;  // its graph is kept
@@ -269,6 +284,8 @@ class Categorizer {
         Of(row) = OfEnd(row, state_sizes);
       } else if (named != Category::kUnknown) {
         Of(row) = named;
+      } else if (!heap_.capabilities.has_events && table_.stack[row].value != 0) {
+        Of(row) = Category::kUnknown;  // no history, and a stack that does not name it
       } else {
         lasting.push_back(row);
       }
@@ -328,6 +345,8 @@ class Categorizer {
   std::vector<Category> categories_;
   std::vector<bool> is_autocast_exit_;  // by stack
   std::vector<uint32_t> failure_seqs_;  // ascending
+  FlatMap<uint32_t, int32_t>
+      cache_votes_;  // by stack: blocks that outlive their call of the model, less those that do not
   bool keeps_workspace_ = false;
   uint32_t kept_workspace_count_ = 0;
   uint32_t short_workspace_count_ = 0;

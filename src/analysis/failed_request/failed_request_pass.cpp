@@ -48,12 +48,16 @@ HeldMost LargestHolder(const HeapAnalysis& analysis, Moment moment) {
 }
 
 // What would have fitted: where memory lies in pieces, other settings of the allocator; else the smallest change.
-std::string Remedy(const OomReport& report) {
-  const OomRemedy* best = nullptr;
-  for (const OomRemedy& remedy : report.remedies) {
-    if (!remedy.would_fit.value_or(false)) continue;
-    if (best == nullptr || report.verdict == OomVerdict::kFragmented) best = &remedy;
-  }
+std::string Remedy(const SnapshotOom& failure) {
+  const std::span<const OomRemedy> all = failure.report.remedies;
+  const auto first_fitting = [](std::span<const OomRemedy> remedies) -> const OomRemedy* {
+    const auto found = std::find_if(remedies.begin(), remedies.end(),
+                                    [](const OomRemedy& remedy) { return remedy.would_fit.value_or(false); });
+    return found == remedies.end() ? nullptr : &*found;
+  };
+  const OomRemedy* best =
+      failure.report.verdict == OomVerdict::kFragmented ? first_fitting(all.subspan(failure.replay_begin)) : nullptr;
+  if (best == nullptr) best = first_fitting(all);
   return best == nullptr ? "" : fmt::format("It fits with this: {}", best->text);
 }
 
@@ -77,7 +81,7 @@ std::vector<Finding> ReportFailedRequest(const HeapAnalysis& analysis) {
   if (failure.report.short_by_bytes)
     finding.text += fmt::format(" The device was short by {}.", FormatBytes(*failure.report.short_by_bytes));
   finding.text += " " + failure.cause;
-  finding.remedy = Remedy(failure.report);
+  finding.remedy = Remedy(failure);
   if (failure_count > 1) finding.text += fmt::format(" It is the last of {} that failed.", failure_count);
   finding.bytes = events.size_bytes[row];
   finding.evidence = {seq, seq + 1, events.stack[row]};

@@ -172,6 +172,7 @@ Growth FindGrowth(const HeapAnalysis& analysis) {
   growth.step_count = static_cast<uint32_t>(steps.size());
   growth.level_bytes = LevelsOf(analysis);
   const bool is_generation = analysis.timeline.Has(Phase::kDecode);  // its cache grows by design
+  growth.is_generation = is_generation;
   if (steps.size() < kFirstSteadyStep + 2 || is_generation) return growth;
   // Between the starts of steps: the end of the last one may hold the end of the program.
   std::vector<int64_t> changes;

@@ -34,7 +34,8 @@ struct Growth {
   std::optional<uint32_t> begin_step;
   std::optional<StackId> holder_stack;  // of the most bytes that stay
   uint64_t holder_bytes = 0;
-  uint32_t step_count = 0;  // steps looked at
+  uint32_t step_count = 0;     // steps looked at
+  bool is_generation = false;  // its cache grows by design; bytes_per_step is then unknown
   std::optional<OutOfMemoryEnd> ends_in_oom;
   uint64_t reserved_growth_bytes = 0;   // of fragmentation: what the allocator reserves more at the end
   std::optional<uint64_t> tooth_bytes;  // of a sawtooth: the largest fall

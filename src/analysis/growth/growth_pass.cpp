@@ -45,12 +45,20 @@ std::string Sentence(const HeapAnalysis& analysis, const Growth& growth) {
       return fmt::format("Step {} leaves {} that stays{}; later steps add nothing.", step, amount, held_by);
     case GrowthKind::kFragmentation:
       return fmt::format(
-          "Reserved memory grows by {} from step to step, live memory does not: free blocks do not fit the requests.",
-          FormatBytes(growth.reserved_growth_bytes));
+          "Reserved memory grows by {} over {}, what stays live does not: free blocks do not fit the requests.",
+          FormatBytes(growth.reserved_growth_bytes), FormatCount(growth.step_count, "step"));
     case GrowthKind::kUnknown:
       return "It cannot be told whether memory grows.";
     case GrowthKind::kNoGrowth:
       break;
+  }
+  if (growth.is_generation) {
+    const uint64_t first = growth.level_bytes[1];
+    const uint64_t last = growth.level_bytes[growth.level_bytes.size() - 2];
+    return last > first
+               ? fmt::format("The cache grows by {} over {}, as a generation's does; a leak would not show in it.",
+                             FormatBytes(last - first), FormatCount(growth.step_count, "step"))
+               : fmt::format("Memory does not grow over {} of a generation.", FormatCount(growth.step_count, "step"));
   }
   if (growth.step_count < 3)
     return fmt::format("No growth is seen, but {} cannot show one.",
@@ -90,6 +98,8 @@ std::vector<Finding> ReportGrowth(const HeapAnalysis& analysis) {
   if (growth.kind == GrowthKind::kFragmentation) finding.bytes = growth.reserved_growth_bytes;
   finding.confidence = Confidence::kComputed;
   finding.remedy = RemedyFor(growth.kind);
+  finding.evidence.begin_seq = analysis.timeline.steps.front().begin_seq;
+  finding.evidence.end_seq = analysis.timeline.steps.back().end_seq;
   if (growth.begin_step) finding.evidence.begin_seq = analysis.timeline.steps[*growth.begin_step].begin_seq;
   if (growth.holder_stack) finding.evidence.stack = *growth.holder_stack;
   return {finding};

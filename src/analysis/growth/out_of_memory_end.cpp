@@ -21,6 +21,14 @@ std::optional<OutOfMemoryEnd> FindOutOfMemoryEnd(const HeapAnalysis& analysis, i
   if (const auto recorded = FindRecorded(analysis)) return recorded;
   const std::vector<StepSpan>& steps = analysis.timeline.steps;
   if (analysis.capacity_bytes == kUnknownBytes || bytes_per_step <= 0 || steps.size() < 2) return std::nullopt;
+  for (uint32_t step = 0; step < steps.size(); ++step) {  // it does not even get so far
+    for (uint32_t seq = steps[step].begin_seq; seq < steps[step].end_seq; ++seq) {
+      const bool fails = analysis.store->events.kind[analysis.heap->events.begin + seq] == EventKind::kAlloc &&
+                         analysis.live.At(Moment::AfterEvent(seq)) > analysis.capacity_bytes;
+      if (fails)
+        return OutOfMemoryEnd{step, analysis.store->events.size_bytes[analysis.heap->events.begin + seq], false};
+    }
+  }
   const auto model = static_cast<uint32_t>(steps.size() - 2);  // the last one may be cut off
   const StepSpan& span = steps[model];
   const auto highest = static_cast<int64_t>(analysis.HighestIn(span.begin_seq, span.end_seq).bytes);

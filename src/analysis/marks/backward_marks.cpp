@@ -116,25 +116,40 @@ std::optional<Mark> FindGradientRamp(const HeapAnalysis& analysis, const StepVie
   return mark;
 }
 
+// A ripple rises while a function runs again and in the backward of it, up to the next one or the end of the backward;
+// gradients that the last of them makes for others are no part of it, so that the one in the middle stands for all.
 std::optional<Mark> FindRecomputeRipple(const HeapAnalysis& analysis, const StepView& view) {
-  std::vector<uint32_t> begins;
+  std::vector<uint64_t> rises;
+  uint32_t begin = kNone;  // of the ripple
+  uint32_t end = 0;
+  const auto finish = [&] {
+    if (begin != kNone) rises.push_back(analysis.HighestIn(begin, end).bytes - analysis.live.At(Moment{begin}));
+    begin = kNone;
+  };
   for (const PhaseSpan& span : analysis.timeline.phases) {
-    if (span.step == view.step && span.phase == Phase::kRecompute) begins.push_back(span.begin_seq);
+    if (span.step != view.step) continue;
+    if (span.phase == Phase::kRecompute) {
+      finish();
+      begin = span.begin_seq;
+    } else if (span.phase != Phase::kBackward) {
+      finish();
+    }
+    end = span.end_seq;
   }
-  if (begins.empty()) return std::nullopt;
-  uint64_t highest = 0;
-  for (size_t i = 0; i < begins.size(); ++i) {
-    const uint32_t end = i + 1 < begins.size() ? begins[i + 1] : view.backward_end;
-    highest = std::max(highest, analysis.HighestIn(begins[i], end).bytes - analysis.live.At(Moment{begins[i]}));
-  }
+  finish();
+  if (rises.empty()) return std::nullopt;
+  std::nth_element(rises.begin(), rises.begin() + static_cast<ptrdiff_t>(rises.size() / 2), rises.end());
+  const uint64_t middle = rises[rises.size() / 2];
   return Mark{MarkKind::kRecomputeRipple,
               view.step,
               view.backward_begin,
               view.backward_end,
-              highest,
-              static_cast<uint32_t>(begins.size()),
-              fmt::format("{} checkpointed calls run again, one ripple each, {} at its highest", begins.size(),
-                          FormatBytes(highest)),
+              middle,
+              static_cast<uint32_t>(rises.size()),
+              fmt::format("{} again, one ripple each, {} at its highest",
+                          rises.size() == 1 ? "1 checkpointed call runs"
+                                            : fmt::format("{} checkpointed calls run", rises.size()),
+                          FormatBytes(middle)),
               {0}};
 }
 

@@ -97,14 +97,14 @@ std::optional<Mark> FindAutocastCopies(const HeapAnalysis& analysis, const StepV
 std::optional<Mark> FindSoftmaxSpike(const HeapAnalysis& analysis, const StepView& view) {
   const AllocationTable& table = analysis.store->allocations;
   const std::vector<bool> is_softmax = FindSoftmaxStacks(*analysis.store);
-  uint32_t best = kNone;
+  uint32_t best = kNone;  // the second of a pair, of which one at least is made in a softmax
   uint32_t previous = kNone;
   for (const uint32_t row : view.made) {
-    const bool is_short = MadeInForward(table, view, row) && analysis.CategoryOf(row) == Category::kTemporary &&
-                          is_softmax[table.stack[row].value];
+    const bool is_short = MadeInForward(table, view, row) && analysis.CategoryOf(row) == Category::kTemporary;
     if (!is_short || IsLogitsSized(view, table.size_bytes[row])) continue;
     const bool is_pair = previous != kNone && table.size_bytes[previous] == table.size_bytes[row] &&
-                         table.free_requested_seq[previous] > table.alloc_seq[row];
+                         table.free_requested_seq[previous] > table.alloc_seq[row] &&
+                         (is_softmax[table.stack[row].value] || is_softmax[table.stack[previous].value]);
     if (is_pair && (best == kNone || table.size_bytes[row] > table.size_bytes[best])) best = row;
     previous = row;
   }
@@ -133,8 +133,8 @@ std::optional<Mark> FindLogitsSlab(const HeapAnalysis& analysis, const StepView&
     if (table.size_bytes[row] == view.logits_bytes) mark.stack = table.stack[row];
   }
   if (*mark.count == 0) return std::nullopt;
-  mark.text = fmt::format("Logits: {} blocks of tokens x vocabulary, the largest {}, together {}", *mark.count,
-                          FormatBytes(mark.bytes), FormatBytes(all_bytes));
+  mark.text = fmt::format("Logits: {} of tokens x vocabulary, the largest {}, together {}",
+                          FormatCount(*mark.count, "block"), FormatBytes(mark.bytes), FormatBytes(all_bytes));
   return mark;
 }
 

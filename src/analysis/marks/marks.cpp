@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "analysis/marks/step_marks.h"
 #include "base/units.h"
@@ -10,15 +11,28 @@
 namespace memstrata {
 namespace {
 
-// Blocks of one category that stay from when the last of them came to the end of the recording.
+// One after the last event of a step that is a part of it: what follows is the end of the program.
+uint32_t LastWorkOf(const HeapAnalysis& analysis, const StepSpan& step) {
+  uint32_t end = step.end_seq;
+  while (end > step.begin_seq && analysis.timeline.phase_of_event[end - 1] == Phase::kOther) --end;
+  return end;
+}
+
+// Blocks of one category that stay from when the last of them came: to the end of the recording, or of the last step
+// where the program gives them back after it. What the last step makes has not stayed yet.
 std::optional<Mark> FindConstantBand(const HeapAnalysis& analysis, Category category) {
   const AllocationTable& table = analysis.store->allocations;
   const uint32_t count = analysis.heap->events.size();
-  Mark mark{MarkKind::kConstantBand, kNone, 0, count, 0, 0, "", {0}};
+  const std::vector<StepSpan>& steps = analysis.timeline.steps;
+  const bool has_steps = steps.size() > 1;
+  const uint32_t last_begin = has_steps ? steps.back().begin_seq : count;
+  const uint32_t last_end = has_steps ? LastWorkOf(analysis, steps.back()) : count;
+  Mark mark{MarkKind::kConstantBand, kNone, 0, last_end, 0, 0, "", {0}};
   uint64_t largest = 0;
   for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
-    const bool ends = table.free_requested_seq[row] != kNone || table.free_seq[row] != kNone;
-    if (analysis.CategoryOf(row) != category || ends) continue;
+    const bool ends = table.free_requested_seq[row] != kNone && table.free_requested_seq[row] < last_end;
+    const bool is_new = table.alloc_seq[row] != kNone && table.alloc_seq[row] >= last_begin;
+    if (analysis.CategoryOf(row) != category || ends || is_new) continue;
     if (table.alloc_seq[row] != kNone) mark.begin_seq = std::max(mark.begin_seq, table.alloc_seq[row] + 1);
     mark.bytes += table.size_bytes[row];
     mark.count = *mark.count + 1;
@@ -27,8 +41,9 @@ std::optional<Mark> FindConstantBand(const HeapAnalysis& analysis, Category cate
     mark.stack = table.stack[row];
   }
   const bool is_much = mark.bytes * 100 >= analysis.peak.bytes;
-  if (!is_much || mark.begin_seq >= count) return std::nullopt;
-  mark.text = fmt::format("{}: {} in {} blocks", CategoryWords(category), FormatBytes(mark.bytes), *mark.count);
+  if (!is_much || mark.begin_seq >= last_end) return std::nullopt;
+  mark.text =
+      fmt::format("{}: {} in {}", CategoryWords(category), FormatBytes(mark.bytes), FormatCount(*mark.count, "block"));
   return mark;
 }
 
@@ -73,6 +88,7 @@ std::optional<Mark> FindGrowthMark(const HeapAnalysis& analysis) {
       mark.text = fmt::format("Step {} leaves {} that stays", first, FormatBytes(bytes));
       return mark;
     case GrowthKind::kNoGrowth:
+      if (growth.is_generation) break;  // its cache grows by design: no level
       mark.bytes = growth.level_bytes[first];
       mark.count = growth.step_count - first;
       mark.text = fmt::format("Every step starts from {}", FormatBytes(mark.bytes));
@@ -89,29 +105,41 @@ std::optional<Mark> FindGrowthMark(const HeapAnalysis& analysis) {
   return std::nullopt;
 }
 
-// The program's own annotations of the representative step, or of the whole recording where there is none.
+// Ranges of PyTorch's own, of which phases and steps tell.
+bool IsOfFramework(std::string_view name) {
+  return name.starts_with("Optimizer.") || name.starts_with("ProfilerStep#");
+}
+
+// The program's own annotations of the representative step, or of the whole recording where there is none: of each name
+// the highest, with how many there are. A range in which memory does not rise has no shape.
 void AddAnnotations(const HeapAnalysis& analysis, const StepView& view, std::vector<Mark>& marks) {
   constexpr size_t kMost = 50;
   const SpanTable& spans = analysis.store->spans;
   const StepSpan range = view.step == kNone ? StepSpan{0, analysis.heap->events.size(), false} : view.span;
   const auto heap = static_cast<uint32_t>(analysis.heap - analysis.store->heaps.data());
-  size_t count = 0;
-  for (uint32_t row = 0; row < spans.size() && count < kMost; ++row) {
+  std::vector<Mark> found;
+  for (uint32_t row = 0; row < spans.size(); ++row) {
     const uint32_t begin = spans.begin_seq[row];
     const uint32_t end = spans.end_seq[row];
     const bool is_here = spans.kind[row] == SpanKind::kAnnotation && spans.heap[row] == heap && begin != kNone &&
                          end != kNone && begin >= range.begin_seq && end <= range.end_seq && begin < end;
-    if (!is_here) continue;
+    const std::string name(analysis.store->String(spans.name[row]));
+    if (!is_here || IsOfFramework(name)) continue;
     const uint64_t rise = analysis.HighestIn(begin, end).bytes - analysis.live.At(Moment{begin});
-    marks.push_back({MarkKind::kAnnotation,
-                     view.step,
-                     begin,
-                     end,
-                     rise,
-                     std::nullopt,
-                     fmt::format("{}: rises by {}", analysis.store->String(spans.name[row]), FormatBytes(rise)),
-                     {0}});
-    ++count;
+    const auto same = std::find_if(found.begin(), found.end(), [&](const Mark& mark) { return mark.text == name; });
+    if (same == found.end()) {
+      if (found.size() < kMost) found.push_back({MarkKind::kAnnotation, view.step, begin, end, rise, 1, name, {0}});
+      continue;
+    }
+    same->count = *same->count + 1;
+    if (rise > same->bytes) std::tie(same->begin_seq, same->end_seq, same->bytes) = std::tuple(begin, end, rise);
+  }
+  for (Mark& mark : found) {
+    if (mark.bytes == 0) continue;
+    mark.text = *mark.count == 1
+                    ? fmt::format("{}: rises by {}", mark.text, FormatBytes(mark.bytes))
+                    : fmt::format("{}: {} times, rises by up to {}", mark.text, *mark.count, FormatBytes(mark.bytes));
+    marks.push_back(std::move(mark));
   }
 }
 

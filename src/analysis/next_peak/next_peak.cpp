@@ -32,6 +32,33 @@ Peak PeakWithout(const HeapAnalysis& analysis, IsRemoved is_removed) {
   return highest;
 }
 
+// Stacks that have the same name for people go together.
+void AddStacks(const HeapAnalysis& analysis, std::vector<NextPeak>& result) {
+  const Store& store = *analysis.store;
+  std::vector<std::pair<std::string, StackId>> removals;  // by what they hold at the peak, largest first
+  for (const Holder& holder :
+       FindHolders(store, *analysis.heap, analysis.categories, analysis.peak.moment, HolderKey::kStack, kMostStacks)) {
+    if (holder.is_other || holder.stack.value == 0 || holder.bytes * 100 < analysis.peak.bytes) continue;
+    std::string name = UsefulFrameName(store, holder.stack);
+    const bool is_known =
+        std::any_of(removals.begin(), removals.end(), [&](const auto& removal) { return removal.first == name; });
+    if (!is_known) removals.emplace_back(std::move(name), holder.stack);
+  }
+  const StackTable& stacks = store.stacks.stacks();
+  std::vector<uint8_t> removal_of(stacks.size(), 0);  // 1 + index
+  for (uint32_t stack = 1; stack < stacks.size() && !removals.empty(); ++stack) {
+    const std::string name = UsefulFrameName(store, StackId{stack});
+    for (size_t i = 0; i < removals.size(); ++i) {
+      if (removals[i].first == name) removal_of[stack] = static_cast<uint8_t>(i + 1);
+    }
+  }
+  for (size_t i = 0; i < removals.size(); ++i) {
+    const Peak peak =
+        PeakWithout(analysis, [&](uint32_t row) { return removal_of[store.allocations.stack[row].value] == i + 1; });
+    result.push_back({removals[i].first, std::nullopt, removals[i].second, peak, analysis.peak.bytes - peak.bytes});
+  }
+}
+
 }  // namespace
 
 NextPeak FindPeakWithout(const HeapAnalysis& analysis, Category category) {
@@ -49,15 +76,7 @@ std::vector<NextPeak> FindNextPeaks(const HeapAnalysis& analysis) {
     if (band.category == Category::kUnknown) continue;  // nobody could remove what nobody knows
     if (band.at_peak_bytes * 100 >= analysis.peak.bytes) result.push_back(FindPeakWithout(analysis, band.category));
   }
-  const StackId none{0};
-  for (const Holder& holder : FindHolders(*analysis.store, *analysis.heap, analysis.categories, analysis.peak.moment,
-                                          HolderKey::kStack, kMostStacks)) {
-    if (holder.is_other || holder.stack == none || holder.bytes * 100 < analysis.peak.bytes) continue;
-    const Peak peak =
-        PeakWithout(analysis, [&](uint32_t row) { return analysis.store->allocations.stack[row] == holder.stack; });
-    result.push_back({UsefulFrameName(*analysis.store, holder.stack), std::nullopt, holder.stack, peak,
-                      analysis.peak.bytes - peak.bytes});
-  }
+  AddStacks(analysis, result);
   std::stable_sort(result.begin(), result.end(),
                    [](const NextPeak& a, const NextPeak& b) { return a.gain_bytes > b.gain_bytes; });
   return result;

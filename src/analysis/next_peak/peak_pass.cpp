@@ -53,6 +53,20 @@ std::string Remedy(const HeapAnalysis& analysis, const std::vector<Band>& bands)
   return "";
 }
 
+// A device that is named or known and smaller than what the run needs.
+std::optional<Finding> TooSmallDevice(const HeapAnalysis& analysis) {
+  if (analysis.capacity_bytes == kUnknownBytes || analysis.peak.bytes <= analysis.capacity_bytes) return std::nullopt;
+  Finding finding;
+  finding.id = "device_too_small";
+  finding.severity = FindingSeverity::kError;
+  finding.text = fmt::format("The peak, {}, does not fit on a device of {}: {} too much for what is live alone.",
+                             FormatBytes(analysis.peak.bytes), FormatBytes(analysis.capacity_bytes),
+                             FormatBytes(analysis.peak.bytes - analysis.capacity_bytes));
+  finding.bytes = analysis.peak.bytes - analysis.capacity_bytes;
+  if (analysis.peak.moment.seq() != kNone) finding.evidence.begin_seq = analysis.peak.moment.seq();
+  return finding;
+}
+
 }  // namespace
 
 std::vector<Finding> ReportPeak(const HeapAnalysis& analysis) {
@@ -79,7 +93,9 @@ std::vector<Finding> ReportPeak(const HeapAnalysis& analysis) {
   finding.evidence.begin_seq = analysis.peak.moment.seq();
   finding.evidence.stack = maker.largest_stack;
   if (analysis.peak.moment.seq() == kNone) finding.evidence.begin_seq.reset();
-  return {finding};
+  std::vector<Finding> findings = {std::move(finding)};
+  if (auto too_small = TooSmallDevice(analysis)) findings.push_back(std::move(*too_small));
+  return findings;
 }
 
 }  // namespace memstrata

@@ -35,6 +35,7 @@ class FailureExplainer {
     AddSmallestChanges();
     std::stable_sort(failure_.report.remedies.begin(), failure_.report.remedies.end(),
                      [](const OomRemedy& a, const OomRemedy& b) { return a.bytes < b.bytes; });
+    failure_.replay_begin = failure_.report.remedies.size();
     AddReplays();
     if (is_last_) AddOrder();
     return std::move(failure_);
@@ -96,7 +97,9 @@ class FailureExplainer {
       return;
     }
     const uint64_t usable_idle_bytes = MinusOr0(fragmentation_.idle_bytes, report.private_pool_bytes.value_or(0));
-    const bool is_enough = report.free_bytes.value_or(0) + usable_idle_bytes >= block_bytes_;
+    // A segment is larger than a small request: that the device had room for the request alone is no fragmentation.
+    const bool is_enough =
+        usable_idle_bytes >= block_bytes_ || report.free_bytes.value_or(0) + usable_idle_bytes >= driver_bytes_;
     const double live_share =
         room_bytes == 0 ? 1 : static_cast<double>(fragmentation_.block_bytes) / static_cast<double>(room_bytes);
     if (is_enough && live_share < kFullShare) {
@@ -110,6 +113,10 @@ class FailureExplainer {
                                                                        FormatBytes(fragmentation_.pinned_bytes));
       if (report.free_bytes >= block_bytes_)
         failure_.cause += " What was free would have held the request itself; a segment is larger, and did not fit.";
+    } else if (report.free_bytes && *report.free_bytes >= block_bytes_) {
+      report.verdict = OomVerdict::kFull;
+      failure_.cause = fmt::format("The device had room for the request, but not for its segment of {}; {} is idle.",
+                                   FormatBytes(driver_bytes_), FormatBytes(fragmentation_.idle_bytes));
     } else {
       report.verdict = OomVerdict::kFull;
       failure_.cause = fmt::format("Live memory fills what there is: {} of {} ({}), {} idle.",

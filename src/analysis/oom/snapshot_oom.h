@@ -17,7 +17,8 @@ struct SnapshotOom {
   OomReport report;
   const Heap* heap = nullptr;
   uint32_t seq = 0;
-  std::string cause;  // why nothing fitted: one sentence, the last of report.text
+  size_t replay_begin = 0;  // report.remedies from here on are settings, by replay
+  std::string cause;        // why nothing fitted: one sentence, the last of report.text
   uint64_t reserved_bytes = 0;
   uint64_t idle_kind_bytes[4] = {};  // by HoleKind
   std::vector<Holder> holders;       // of the live bytes then, largest first, "other" last

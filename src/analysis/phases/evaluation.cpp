@@ -41,6 +41,23 @@ bool LeadsToBackward(const std::vector<Run>& runs, size_t i) {
   return false;
 }
 
+// Whether a backward, however late, gives back a good part of what the forward `run` made. An evaluation keeps nothing
+// for one.
+bool IsGivenBackByBackward(const Store& store, const Heap& heap, const std::vector<Phase>& phases, const Run& run) {
+  uint64_t made_bytes = 0;
+  uint64_t given_bytes = 0;
+  for (uint32_t seq = run.begin; seq < run.end; ++seq) {
+    const uint32_t row = heap.events.begin + seq;
+    const uint32_t allocation = store.events.allocation[row];
+    if (store.events.kind[row] != EventKind::kAlloc || allocation == kNone) continue;
+    const uint64_t bytes = store.allocations.size_bytes[allocation];
+    made_bytes += bytes;
+    const uint32_t end = store.allocations.free_requested_seq[allocation];
+    if (end != kNone && end >= run.end && IsBackward(phases[end])) given_bytes += bytes;
+  }
+  return made_bytes > 0 && given_bytes * 4 >= made_bytes;
+}
+
 // Of each stack, who made the outermost call of a module; kNone where it has none.
 std::vector<uint32_t> ModelCallers(const Store& store) {
   const StackTable& stacks = store.stacks.stacks();
@@ -138,7 +155,10 @@ void MarkEvaluation(const Store& store, const Heap& heap, StackLabels& labels) {
                                  EventKind::kOutOfMemory) != store.events.kind.span().begin() + heap.events.end;
   if (is_cut_off && (has_oom || KeepsActivations(store, heap, labels.phase))) return;  // it never came to a backward
   std::vector<bool> is_evaluation(runs.size(), false);
-  for (size_t i = 0; i < runs.size(); ++i) is_evaluation[i] = IsForward(runs[i].phase) && !LeadsToBackward(runs, i);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    is_evaluation[i] = IsForward(runs[i].phase) && !LeadsToBackward(runs, i) &&
+                       !IsGivenBackByBackward(store, heap, labels.phase, runs[i]);
+  }
   if (has_oom) KeepCutOffForwards(store, heap, runs, is_evaluation);
   for (size_t i = 0; i < runs.size(); ++i) {
     const bool is_between =
