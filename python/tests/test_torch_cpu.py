@@ -56,6 +56,27 @@ def test_sizes_peak_and_stacks_of_cpu_tensors(torch: Framework, tmp_path: Path) 
     assert "no device with a memory history" in errors
 
 
+def test_an_optimizer_made_within_the_recording(torch: Framework, tmp_path: Path) -> None:
+    output, errors = run(
+        torch,
+        """
+        import json, resource, torch
+        with memstrata.profile("run.memstrata", quiet=True) as p:
+            layer = torch.nn.Linear(1000, 1000)
+            optimizer = torch.optim.AdamW(layer.parameters())
+            layer(torch.ones(10, 1000)).mean().backward()
+            optimizer.step()
+        peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        print(json.dumps([p.summary["heaps"][0]["end"]["live_bytes"], peak_kib]))
+        """,
+        tmp_path,
+    )
+    end_bytes, peak_kib = json.loads(output.splitlines()[-1])
+    assert end_bytes >= 4 * 1001 * 1000 * 4  # parameters, gradients, two states
+    assert peak_kib < 1 << 20
+    assert "writing the recording" not in errors
+
+
 def test_light_records_no_stacks(torch: Framework, tmp_path: Path) -> None:
     output, _ = run(
         torch,
