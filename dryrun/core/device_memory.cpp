@@ -1,6 +1,7 @@
 #include "core/device_memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -58,6 +59,7 @@ DeviceMemory::Card& DeviceMemory::CardOf(int32_t device) {
 }
 
 void DeviceMemory::PublishLocked(const Card& card) const {
+  if (user_process_id_ != getpid()) return;  // a forked child lets go of what its parent holds
   PublishUse(static_cast<int32_t>(&card - cards_.data()), ProcessSettings().context_bytes + card.usage.used_bytes);
 }
 
@@ -74,6 +76,7 @@ bool DeviceMemory::ChargeLocked(Card& card, uint64_t size_bytes) {
     fits = size_bytes <= FreeLocked(card);
     if (!fits) return;
     card.usage.used_bytes += size_bytes;
+    user_process_id_ = getpid();
     PublishLocked(card);
   });
   if (!fits) {
@@ -167,6 +170,11 @@ std::optional<Range> DeviceMemory::Find(uintptr_t address) const {
 Usage DeviceMemory::UsageOf(int32_t device) const {
   const std::scoped_lock lock(mutex_);
   return static_cast<size_t>(device) < cards_.size() ? cards_[static_cast<size_t>(device)].usage : Usage{};
+}
+
+bool DeviceMemory::IsOwnUse() const {
+  const std::scoped_lock lock(mutex_);
+  return user_process_id_ == 0 || user_process_id_ == getpid();
 }
 
 uint64_t DeviceMemory::FreeBytes(int32_t device) {

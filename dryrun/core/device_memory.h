@@ -50,6 +50,8 @@ class DeviceMemory {
 
   std::optional<Range> Find(uintptr_t address) const;
   Usage UsageOf(int32_t device) const;
+  /// True in the process that took what is charged, false in a child that it forked.
+  bool IsOwnUse() const;
   /// What neither this process nor another of the dry run has taken.
   uint64_t FreeBytes(int32_t device);
 
@@ -67,6 +69,7 @@ class DeviceMemory {
 
   mutable std::mutex mutex_;
   std::vector<Card> cards_;
+  int32_t user_process_id_ = 0;  // that charged last; 0: none yet
   std::map<uintptr_t, Range> reservations_;
 };
 

@@ -62,6 +62,7 @@ void Record::Write() {
   for (int32_t device = 0; device < ProcessSettings().device_count; ++device)
     allocation_count += Memory().UsageOf(device).allocation_count + Memory().UsageOf(device).refused_count;
   if (ProcessSettings().record_folder.empty() || (launch_count_ == 0 && allocation_count == 0)) return;
+  if (!Memory().IsOwnUse()) return;
 
   const std::string path = ProcessSettings().record_folder + "/device-" + std::to_string(getpid()) + ".tsv";
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "we"), &std::fclose);

@@ -136,7 +136,7 @@ print(json.dumps([caught, p.summary["heaps"][0], at_failure]))
 
 
 def test_the_state_at_the_failure_goes_where_it_was_asked_to(torch: Framework, tmp_path: Path) -> None:
-    torch.run(
+    output, _ = torch.run(
         OUT_OF_MEMORY
         + """
 with memstrata.profile("run.memstrata", on_oom="mine.pickle", quiet=True):
@@ -150,11 +150,14 @@ with memstrata.profile("other.memstrata", on_oom=False, quiet=True):
         in_forward()
     except torch.OutOfMemoryError:
         pass
+print(memstrata.load("mine.pickle").summary["heaps"][0]["oom_count"])
 """,
         tmp_path,
     )
-    assert (tmp_path / "mine.pickle").is_file()
-    assert not (tmp_path / "run.memstrata" / "dumps").exists()
+    assert (tmp_path / "mine.pickle").is_file()  # of the first: the second has not replaced it
+    dumps = [path.name for path in (tmp_path / "run.memstrata" / "dumps").iterdir()]
+    assert dumps == ["rank0_oom002.pickle"]
+    assert last_line(output) == 1
     assert not (tmp_path / "other.memstrata" / "dumps").exists()
 
 

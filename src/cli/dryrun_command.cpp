@@ -75,7 +75,7 @@ Result<DryRunRequest> RequestOf(const Arguments& arguments) {
   request.world_size = static_cast<uint32_t>(world);
   request.rank = static_cast<uint32_t>(rank);
   request.expandable_segments = arguments.Has("--expandable");
-  request.shadow = arguments.Has("--shadow") || world > 1;  // ranks compare what they broadcast
+  request.shadow = arguments.Has("--shadow") || world > 1 || devices > 1;  // ranks compare what they broadcast
   request.output_to_stderr = arguments.Has("--json");
   request.interpreter = arguments.Get("--python").value_or(dryrun::InterpreterOf(request.command));
   return request;
@@ -156,6 +156,7 @@ Result<int> RunAndPrint(const Arguments& arguments, Console& console) {
   answer.has_real_card = dryrun::HasRealCard();
   if (arguments.Has("--check")) {
     MEMSTRATA_TRY(console.out().Write(WheelText(answer.wheel, console.width())));
+    MEMSTRATA_TRY(dryrun::CheckKernels(answer.wheel, answer.request.card));
     return kExitOk;
   }
   MEMSTRATA_ASSIGN_OR_RETURN(const Stage stage, Stage::Create(answer.request, answer.wheel));

@@ -13,6 +13,8 @@ namespace {
 
 // Counted by dryrun/answers/cudnn.cpp.
 constexpr std::string_view kCudnnMatrixProduct = "cudnnBackendOperationMatmul";
+constexpr std::string_view kCudnnExecute = "cudnnBackendExecute";
+constexpr std::string_view kUnknownWorkArea = "unknownWorkArea";  // by dryrun/answers/solver.cpp
 
 struct AttentionName {
   std::string_view part;  // of a kernel's name
@@ -40,7 +42,13 @@ void NoteAssumptions(const DryRunAnswer& answer, const ProcessRecord& process, s
                    fmt::format("Memory outside the framework is assumed to be {} ({}). NCCL's buffers and the memory "
                                "inside the vendor's libraries are not in it.",
                                FormatBytes(card.context_bytes), card.source)});
-  const uint64_t cudnn_count = CountOf(process.library_calls, "cudnnBackendExecute");
+  if (const uint64_t count = CountOf(process.library_calls, kUnknownWorkArea); count > 0) {
+    notes.push_back(
+        {"warning", "work_area_unknown", count,
+         "cuSOLVER, cuSPARSE or cuFFT were asked how large a work area they need. Only the real library knows; "
+         "it is counted as 0, so the peak is a lower bound."});
+  }
+  const uint64_t cudnn_count = CountOf(process.library_calls, kCudnnExecute);
   if (cudnn_count > 0 && answer.request.convolution_workspace_bytes == 0) {
     notes.push_back(
         {"warning", "cudnn_workspace_unknown", cudnn_count,
@@ -89,8 +97,45 @@ void NoteUnknowns(const DryRunAnswer& answer, const ProcessRecord& process, std:
   }
 }
 
+void AddCounts(const std::vector<Count>& more, std::vector<Count>& counts) {
+  for (const Count& count : more) {
+    const auto known = std::ranges::find(counts, count.name, &Count::name);
+    if (known == counts.end()) {
+      counts.push_back(count);
+    } else {
+      known->count += count.count;
+    }
+  }
+}
+
+void AddProcess(const ProcessRecord& process, ProcessRecord& whole) {
+  AddCounts(process.kernels, whole.kernels);
+  AddCounts(process.library_calls, whole.library_calls);
+  AddCounts(process.unanswered, whole.unanswered);
+  AddCounts(process.refused, whole.refused);
+  whole.reads.insert(whole.reads.end(), process.reads.begin(), process.reads.end());
+  for (const std::string& note : process.notes) {
+    if (std::ranges::find(whole.notes, note) == whole.notes.end()) whole.notes.push_back(note);
+  }
+  if (process.step_count) whole.step_count = std::max(whole.step_count.value_or(0), *process.step_count);
+  if (whole.error_type.empty()) {
+    whole.error_type = process.error_type;
+    whole.error_text = process.error_text;
+  }
+}
+
 void NoteProcesses(const DryRunAnswer& answer, std::vector<Note>& notes) {
   const auto& processes = answer.run.processes;
+  uint64_t collective_count = 0;
+  for (const ProcessRecord& process : processes) {
+    for (const Count& call : process.library_calls) collective_count += call.name.starts_with("nccl") ? call.count : 0;
+  }
+  if (processes.size() > 1 && collective_count > 0) {
+    notes.push_back(
+        {"warning", "collectives_moved_nothing", collective_count,
+         "Several processes ran, and their collectives moved nothing: each took its own values for those of the "
+         "others."});
+  }
   for (size_t i = 0; i < processes.size(); ++i) {
     for (size_t j = i + 1; j < processes.size(); ++j) {
       if (processes[i].devices.empty() || processes[j].devices.empty() ||
@@ -106,6 +151,19 @@ void NoteProcesses(const DryRunAnswer& answer, std::vector<Note>& notes) {
 
 }  // namespace
 
+ProcessRecord WholeProgram(const DryRun& run) {
+  if (run.processes.empty()) return {};
+  ProcessRecord whole = run.processes.front();
+  for (size_t i = 1; i < run.processes.size(); ++i) AddProcess(run.processes[i], whole);
+  return whole;
+}
+
+bool IsLowerBound(const DryRunRequest& request, const ProcessRecord& process) {
+  const bool has_cudnn = CountOf(process.library_calls, kCudnnExecute) > 0;
+  return CountOf(process.library_calls, kUnknownWorkArea) > 0 ||
+         (has_cudnn && request.convolution_workspace_bytes == 0);
+}
+
 std::vector<Note> NotesOf(const DryRunAnswer& answer) {
   std::vector<Note> notes;
   if (answer.has_real_card) {
@@ -119,8 +177,9 @@ std::vector<Note> NotesOf(const DryRunAnswer& answer) {
          "search (--find) takes a value only when no request fails."});
   }
   if (!answer.run.processes.empty()) {
-    NoteAssumptions(answer, answer.run.processes.front(), notes);
-    NoteUnknowns(answer, answer.run.processes.front(), notes);
+    const ProcessRecord whole = WholeProgram(answer.run);
+    NoteAssumptions(answer, whole, notes);
+    NoteUnknowns(answer, whole, notes);
     NoteProcesses(answer, notes);
   }
   if (answer.request.world_size > 1) {

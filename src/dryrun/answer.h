@@ -29,6 +29,13 @@ struct DryRunAnswer {
   bool has_real_card = false;  // this machine has one; it was left alone
 };
 
+/// What all processes did, as if one had: reads, kernels and calls of the vendor's functions added up, every note once,
+/// the first error. Its devices are those of the process with the highest peak.
+ProcessRecord WholeProgram(const DryRun& run);
+
+/// True when work areas of the vendor's libraries are in no figure, so that the allocated peak may be higher.
+bool IsLowerBound(const DryRunRequest& request, const ProcessRecord& process);
+
 /// What limits the answer, worst first: assumptions, guesses, functions without an answer.
 std::vector<Note> NotesOf(const DryRunAnswer& answer);
 

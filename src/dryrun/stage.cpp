@@ -111,6 +111,7 @@ Stage::~Stage() {
 }
 
 Result<Stage> Stage::Create(const DryRunRequest& request, const Wheel& wheel) {
+  MEMSTRATA_TRY(CheckKernels(wheel, request.card));
   std::error_code problem;
   std::string name = (fs::temp_directory_path(problem) / "memstrata-dryrun-XXXXXX").string();
   if (problem || name.find_first_of(": \n") != std::string::npos) {

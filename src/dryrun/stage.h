@@ -18,7 +18,8 @@ Result<std::vector<std::string>> AnsweredFunctions();
 
 class Stage {
  public:
-  /// Makes the folder under TMPDIR. error: kIo, kInvalidArgument (a path that LD_PRELOAD cannot carry).
+  /// Makes the folder under TMPDIR. error: kUnsupportedFormat (no kernels for the card), kIo, kInvalidArgument (a path
+  /// that LD_PRELOAD cannot carry).
   static Result<Stage> Create(const DryRunRequest& request, const Wheel& wheel);
   Stage(Stage&& other) noexcept;
   Stage& operator=(Stage&&) = delete;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -119,6 +120,21 @@ std::vector<int32_t> ParseArchitectures(const std::string& text) {
   return {found.begin(), found.end()};
 }
 
+Status CheckKernels(const Wheel& wheel, const plan::Card& card) {
+  const auto capability = static_cast<int32_t>(std::lround(card.compute_capability * 10));
+  const auto runs = [capability](int32_t kernel) { return kernel / 10 == capability / 10 && kernel <= capability; };
+  const bool is_portable = wheel.portable_architecture > 0 && wheel.portable_architecture <= capability;
+  if (wheel.architectures.empty() || is_portable || std::ranges::any_of(wheel.architectures, runs)) return {};
+  std::string known;
+  for (const int32_t kernel : wheel.architectures)
+    known += fmt::format("{}{}.{}", known.empty() ? "" : ", ", kernel / 10, kernel % 10);
+  return Fail(
+      ErrorCode::kUnsupportedFormat,
+      fmt::format("PyTorch {} has no kernels for the {}, whose compute capability is {:.1f}: it has them for {}. "
+                  "On that card the first one would fail. Another release may have them.",
+                  wheel.torch_version, card.name, card.compute_capability, known));
+}
+
 int32_t VersionNumber(const std::string& version, int32_t major_scale, int32_t minor_scale) {
   int32_t parts[3] = {0, 0, 0};
   const char* at = version.data();
@@ -154,6 +170,9 @@ Result<Wheel> ProbeWheel(const std::string& interpreter, const std::vector<std::
   wheel.cudnn_version = value("cudnn");
   wheel.nccl_version = value("nccl");
   wheel.architectures = ParseArchitectures(value("architectures"));
+  const std::string text = value("architectures");
+  const size_t portable = text.find("compute_");
+  if (portable != std::string::npos) wheel.portable_architecture = ParseArchitectures(text.substr(portable)).front();
   if (wheel.cuda_version.empty()) {
     return Fail(ErrorCode::kUnsupportedFormat,
                 fmt::format("PyTorch {} in {} is a build without CUDA. A dry run needs one with it.",

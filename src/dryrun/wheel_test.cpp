@@ -22,6 +22,25 @@ TEST(Wheel, ArchitecturesAreReadFromTheListOfTheBuild) {
   EXPECT_TRUE(ParseArchitectures("").empty());
 }
 
+TEST(Wheel, KernelsRunOnTheirMajorVersionOnly) {
+  Wheel wheel;
+  wheel.architectures = {75, 80, 90};
+  plan::Card card;
+  const auto is_served = [&](double capability) {
+    card.compute_capability = capability;
+    return CheckKernels(wheel, card).has_value();
+  };
+  EXPECT_TRUE(is_served(7.5));
+  EXPECT_TRUE(is_served(8.9));
+  EXPECT_FALSE(is_served(7.0));
+  EXPECT_FALSE(is_served(10.0));
+  wheel.portable_architecture = 90;
+  EXPECT_TRUE(is_served(10.0));
+  EXPECT_FALSE(is_served(7.0));
+  wheel.architectures.clear();  // the package does not say
+  EXPECT_TRUE(is_served(7.0));
+}
+
 TEST(Wheel, ProbeLinesAreKeysAndValues) {
   const auto values = ParseProbe("torch\t2.7.1\nno tab\ncuda\t12.6");
   EXPECT_EQ(values.size(), 2u);

@@ -33,16 +33,14 @@ void WriteCounts(JsonWriter& json, std::string_view key, const std::vector<Count
   json.EndArray();
 }
 
-void WriteAttention(JsonWriter& json, const ProcessRecord* process) {
+void WriteAttention(JsonWriter& json, const ProcessRecord& process) {
   json.Key("attention");
   json.StartArray();
-  if (process != nullptr) {
-    for (const dryrun::AttentionUse& use : dryrun::AttentionUses(*process)) {
-      json.StartObject();
-      json.Field("name", std::string_view(use.name));
-      json.Field("launch_count", use.launch_count);
-      json.EndObject();
-    }
+  for (const dryrun::AttentionUse& use : dryrun::AttentionUses(process)) {
+    json.StartObject();
+    json.Field("name", std::string_view(use.name));
+    json.Field("launch_count", use.launch_count);
+    json.EndObject();
   }
   json.EndArray();
 }
@@ -87,19 +85,16 @@ void WriteDevice(JsonWriter& json, const DryRunAnswer& answer, const ProcessReco
   json.EndObject();
 }
 
-void WriteReads(JsonWriter& json, const std::vector<ProcessRecord>& processes) {
+void WriteReads(JsonWriter& json, const std::vector<dryrun::ValueRead>& reads) {
   json.Key("value_dependent_reads");
   json.StartArray();
-  if (!processes.empty()) {
-    for (const dryrun::ValueRead& read : processes.front().reads) {
-      json.StartObject();
-      json.Field("file", std::string_view(read.file));
-      json.Field("line", read.line);
-      json.Field("count", read.count);
-      json.Field("what",
-                 std::string_view(fmt::format("{} B copied to the host in {}", read.size_bytes, read.function)));
-      json.EndObject();
-    }
+  for (const dryrun::ValueRead& read : reads) {
+    json.StartObject();
+    json.Field("file", std::string_view(read.file));
+    json.Field("line", read.line);
+    json.Field("count", read.count);
+    json.Field("what", std::string_view(fmt::format("{} B copied to the host in {}", read.size_bytes, read.function)));
+    json.EndObject();
   }
   json.EndArray();
 }
@@ -156,8 +151,7 @@ void WriteMissing(JsonWriter& json, const DryRunAnswer& answer) {
 
 std::string DryRunJson(const DryRunAnswer& answer) {
   const DryRun& run = answer.run;
-  const std::vector<Count> none;
-  const ProcessRecord* first = run.processes.empty() ? nullptr : &run.processes.front();
+  const ProcessRecord whole = WholeProgram(run);
   JsonWriter json;
   json.StartObject();
   json.Field("schema", "memstrata.dryrun/1");
@@ -176,12 +170,12 @@ std::string DryRunJson(const DryRunAnswer& answer) {
     for (const DeviceRecord& device : process.devices) WriteDevice(json, answer, process, device);
   }
   json.EndArray();
-  json.Field("steps", first == nullptr ? std::nullopt : first->step_count);
-  WriteReads(json, run.processes);
-  WriteCounts(json, "unanswered_calls", first == nullptr ? none : first->unanswered);
-  WriteCounts(json, "kernels", first == nullptr ? none : first->kernels);
-  WriteCounts(json, "library_calls", first == nullptr ? none : first->library_calls);
-  WriteAttention(json, first);
+  json.Field("steps", whole.step_count);
+  WriteReads(json, whole.reads);
+  WriteCounts(json, "unanswered_calls", whole.unanswered);
+  WriteCounts(json, "kernels", whole.kernels);
+  WriteCounts(json, "library_calls", whole.library_calls);
+  WriteAttention(json, whole);
   json.TextOrNull("snapshot", answer.snapshot_path);
   WriteSearch(json, answer);
   json.Field("host_peak_bytes", run.host_peak_bytes);

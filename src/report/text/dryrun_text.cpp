@@ -35,7 +35,7 @@ class DryRunText {
     if (explained_ != nullptr) {
       for (const HeapExplained& heap : explained_->heaps) WriteHeap(heap);
     }
-    if (!answer_.run.processes.empty()) WriteProgram(answer_.run.processes.front());
+    if (!answer_.run.processes.empty()) WriteProgram(WholeProgram(answer_.run));
     WriteSearch();
     WriteNotes();
     if (!answer_.snapshot_path.empty())
@@ -88,7 +88,9 @@ class DryRunText {
   void WriteDevice(const ProcessRecord& process, const DeviceRecord& device) {
     Heading(answer_.run.processes.size() > 1 ? fmt::format("cuda:{}, rank {}", device.index, process.rank)
                                              : fmt::format("cuda:{}", device.index));
-    const std::string_view basis = process.reads.empty() ? "exact" : "exact if no shape depends on a value below";
+    std::string_view basis = process.reads.empty() ? "exact" : "exact if no shape depends on a value below";
+    if (IsLowerBound(answer_.request, process))
+      basis = "lower bound: work areas of the vendor's libraries are not in it";
     Line("Peak allocated", WithBasis(device.peak_allocated_bytes, basis));
     Line("Peak reserved", WithBasis(device.peak_reserved_bytes, fmt::format("± {}", FormatPercent(kReservedError))));
     Line("Outside the framework",

@@ -60,10 +60,10 @@ def test_a_device_address_on_the_host_faults_with_a_sentence(card: Card) -> None
     assert "read or wrote device memory from the host" in run.program_output
 
 
-def test_the_largest_batch_is_found_and_the_next_does_not_fit(card: Card) -> None:
+def test_the_largest_batch_is_found_and_the_next_does_not_fit(newest_card: Card) -> None:
     capacity = CONTEXT_BYTES + 220 * MiB
     options = ("--capacity", f"{capacity}B", "--find-arg", "1..64")
-    run = card.run("train.py", "--batch", "{}", options=options)
+    run = newest_card.run("train.py", "--batch", "{}", options=options)
     found = run.answer["find"]
     tried = {trial["value"]: trial["fits"] for trial in found["tried"]}
     assert run.status == 0
@@ -164,16 +164,15 @@ def test_a_recording_of_a_real_card_is_made_again_event_by_event(newest_card: Ca
     assert same == (4998, 4998)
 
 
-@pytest.mark.parametrize("method", ["spawn", "fork"])
-def test_processes_share_the_memory_of_a_card(newest_card: Card, method: str) -> None:
+def test_processes_share_the_memory_of_a_card(newest_card: Card) -> None:
     # Each has a context; two blocks of 40 MiB fit beside them, two of 80 do not.
     options = ("--capacity", f"{2 * CONTEXT_BYTES + 100 * MiB}B")
-    both = newest_card.run("shared_card.py", method, "40", options=options)
+    both = newest_card.run("shared_card.py", "spawn", "40", options=options)
     told = [json.loads(line) for line in both.program_output.splitlines() if line.startswith("{")]
     assert both.status == 0
     assert [one["free"] for one in told if not one["first"]] == [20 * MiB]
     assert [device["peak_allocated_bytes"] for device in both.answer["devices"]] == [40 * MiB] * 2
-    one = newest_card.run("shared_card.py", method, "80", options=options)
+    one = newest_card.run("shared_card.py", "fork", "80", options=options)
     assert one.status == 3
     assert sorted(device["fits"] for device in one.answer["devices"]) == [False, True]
 
@@ -208,3 +207,24 @@ def test_an_allocator_without_a_history_still_has_its_peak(newest_card: Card, mo
     assert run.answer["snapshot"] is None
     assert any("no history of allocations" in note["text"] for note in run.answer["diagnostics"])
     assert newest_card.run("leaves.py", "full").status == 3
+
+
+def test_a_card_that_the_package_has_no_kernels_for_is_refused(oldest_card: Card) -> None:
+    run = oldest_card.run("leaves.py", "exit", options=("--card", "b200"))
+    assert run.status == 1
+    assert "has no kernels for the NVIDIA B200" in run.answer["message"]
+
+
+def test_work_areas_that_only_the_library_knows_make_a_lower_bound(newest_card: Card) -> None:
+    run = newest_card.run("unanswered.py")
+    assert "work_area_unknown" in {note["code"] for note in run.answer["diagnostics"]}
+
+
+def test_what_any_process_did_is_told_once(newest_card: Card) -> None:
+    run = newest_card.run("forks.py", options=("--devices", "2"))
+    assert run.status == 0
+    # The child that only ends is no user of the card; the one on the second card is the one that reads.
+    assert sorted(device["index"] for device in run.answer["devices"]) == [0, 1]
+    lines = (SCRIPTS / "forks.py").read_text().splitlines()
+    (read,) = run.answer["value_dependent_reads"]
+    assert "kept.sum().item()" in lines[read["line"] - 1]
