@@ -100,9 +100,10 @@ Status ExpandSession(const fs::path& folder, SessionFiles& session) {
   }
   add(FilesIn(folder / "jax", "_end.prof"));
   if (session.files.size() > count_before) return {};
-  return Fail(ErrorCode::kNotFound,
-              "This session folder holds no recording: no framework recorded itself, or the program ended before it was "
-              "written.");
+  return Fail(
+      ErrorCode::kNotFound,
+      "This session folder holds no recording: no framework recorded itself, or the program ended before it was "
+      "written.");
 }
 
 Status Expand(const std::string& folder, SessionFiles& session) {

@@ -64,7 +64,7 @@ TEST_F(SessionFolder, AnUnfinishedSessionSaysSo) {
   Touch("session.json");
   Touch("marks/rank0.jsonl");
   ASSERT_EQ(Expanded().size(), 1u);
-  EXPECT_NE(Expanded()[0].find("ended before one was written"), std::string::npos);
+  EXPECT_NE(Expanded()[0].find("ended before it was"), std::string::npos);
 }
 
 TEST_F(SessionFolder, WithoutAnIndexItIsALogDirectory) {
