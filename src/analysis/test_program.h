@@ -128,15 +128,24 @@ class TestProgram {
   bool keeps_stacks_;
 };
 
+/// What becomes of a training's model and optimizer when its steps are over.
+enum class Ending : uint8_t {
+  kStays,
+  kReturns,  // the function that holds them returns
+  kFails,    // a request of the next forward fails, and the exception leaves that function
+};
+
 /// `step_count` steps of a model with four parameters and Adam: forward, loss, backward, optimizer, zero_grad. With
 /// `leak_bytes`, each step keeps a block of that size.
-inline Store MakeTraining(uint32_t step_count, uint64_t leak_bytes = 0, bool keeps_stacks = true) {
+inline Store MakeTraining(uint32_t step_count, uint64_t leak_bytes = 0, bool keeps_stacks = true,
+                          Ending ending = Ending::kStays) {
   constexpr uint64_t kParameterBytes = 1 << 20;
   constexpr int kParameterCount = 4;
   TestProgram program(keeps_stacks);
+  std::vector<uint32_t> of_model;
   for (int i = 0; i < kParameterCount; ++i) {
-    program.Alloc(kParameterBytes,
-                  {"<module>@train.py:90", "train@train.py:10", "_apply@torch/nn/modules/module.py:900"});
+    of_model.push_back(program.Alloc(
+        kParameterBytes, {"<module>@train.py:90", "train@train.py:10", "_apply@torch/nn/modules/module.py:900"}));
   }
   uint32_t old_input = kNone;
   for (uint32_t step = 0; step < step_count; ++step) {
@@ -165,8 +174,9 @@ inline Store MakeTraining(uint32_t step_count, uint64_t leak_bytes = 0, bool kee
     program.Free(activations.back(), {});
     program.Free(root, {});
     for (int i = 0; i < 2 * kParameterCount && step == 0; ++i) {
-      program.Alloc(kParameterBytes, {"<module>@train.py:90", "train@train.py:24",
-                                      "wrapper@torch/optim/optimizer.py:480", "_init_group@torch/optim/adam.py:170"});
+      of_model.push_back(program.Alloc(
+          kParameterBytes, {"<module>@train.py:90", "train@train.py:24", "wrapper@torch/optim/optimizer.py:480",
+                            "_init_group@torch/optim/adam.py:170"}));
     }
     std::vector<uint32_t> temporaries;
     temporaries.reserve(kParameterCount);
@@ -182,6 +192,13 @@ inline Store MakeTraining(uint32_t step_count, uint64_t leak_bytes = 0, bool kee
       program.Free(block, {"<module>@train.py:90", "train@train.py:25", "zero_grad@torch/optim/optimizer.py:900"});
     }
     if (leak_bytes > 0) program.Alloc(leak_bytes, {"<module>@train.py:90", "train@train.py:26", "remember@train.py:7"});
+  }
+  if (ending == Ending::kFails) {
+    program.Fail(64 << 20, {"<module>@train.py:90", "train@train.py:21", "_call_impl@torch/nn/modules/module.py:1700",
+                            "forward@model.py:8"});
+  }
+  if (ending != Ending::kStays) {
+    for (const uint32_t block : of_model) program.Free(block, {"<module>@train.py:90"});
   }
   return program.Finish();
 }

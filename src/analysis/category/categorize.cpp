@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/category/logits.h"
+#include "analysis/category/weight_copies.h"
 #include "analysis/phases/order_events.h"
 #include "base/flat_map.h"
 
@@ -72,6 +73,7 @@ class Categorizer {
     const bool makes_states =
         std::find(categories_.begin(), categories_.end(), Category::kOptimizerState) != categories_.end();
     if (timeline_.basis != PhaseBasis::kStack && !makes_states) MarkLoadedStates();
+    MarkWeightCopies(store_, heap_, timeline_, categories_);
     MarkLogits(store_, heap_, timeline_, by_stack_, categories_);
     return std::move(categories_);
   }
@@ -181,6 +183,13 @@ class Categorizer {
     }
   }
 
+  // What an update leaves behind; a failure in the update takes its temporaries down too, but no later one does.
+  bool IsState(uint32_t row, bool outlives_group) const {
+    if (!outlives_group) return false;
+    const bool is_named = by_stack_[table_.stack[row].value] == Category::kOptimizerState;
+    return is_named || OutlivesStep(row) || !IsTakenDown(table_.alloc_seq[row], table_.free_requested_seq[row]);
+  }
+
   Category OfForward(uint32_t row, bool outlives_group) const {
     const Phase phase = PhaseAt(table_.alloc_seq[row]);
     if (is_autocast_exit_[table_.free_stack[row].value]) return Category::kAutocastCopy;
@@ -220,7 +229,7 @@ class Categorizer {
         if (outlives_group) return Category::kGradient;
         return phase == Phase::kRecompute && end >= phase_end_[begin] ? Category::kActivation : Category::kTemporary;
       case Group::kOptimizer:
-        return outlives_group && !IsTakenDown(begin, end) ? Category::kOptimizerState : Category::kTemporary;
+        return IsState(row, outlives_group) ? Category::kOptimizerState : Category::kTemporary;
       case Group::kZeroGrad:
         return Category::kTemporary;
       case Group::kOther:

@@ -80,6 +80,15 @@ TEST(Categorize, WhatAFailureTakesDownKeepsItsPurpose) {
   for (const Category category : analysis.categories) EXPECT_EQ(category, Category::kActivation);
 }
 
+// The exception leaves the function that holds the optimizer before the recording ends.
+TEST(Categorize, StatesThatAFailureTakesDownAreStates) {
+  const Store store = MakeTraining(3, 0, true, Ending::kFails);
+  const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
+  int states = 0;
+  for (const Category category : analysis.categories) states += category == Category::kOptimizerState ? 1 : 0;
+  EXPECT_EQ(states, 8);
+}
+
 // 32 MiB is also the size of a weight.
 TEST(Categorize, ManyBlocksOfTheSizeOfAWorkspaceAreNone) {
   for (const int count : {2, 40}) {

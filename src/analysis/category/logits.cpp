@@ -17,9 +17,11 @@ struct Pass {
   uint32_t forward_end = 0;
   uint32_t backward_begin = 0;
   uint32_t backward_end = 0;
+
+  bool is_unfinished() const { return backward_begin == backward_end; }
 };
 
-// A backward belongs to the last forward before it.
+// A backward belongs to the last forward before it. The last forward of a run that fails has an empty one.
 std::vector<Pass> FindPasses(const Timeline& timeline) {
   std::vector<Pass> passes;
   Pass pass;
@@ -42,6 +44,10 @@ std::vector<Pass> FindPasses(const Timeline& timeline) {
     } else if (span.phase == Phase::kOptimizer) {
       in_forward = in_backward = false;
     }
+  }
+  if (in_forward) {
+    pass.backward_begin = pass.backward_end = pass.forward_end;
+    passes.push_back(pass);
   }
   return passes;
 }
@@ -88,6 +94,30 @@ class LogitsMarker {
     for (size_t i = late; i < forward.size(); ++i) MarkIfSized(forward[i], largest);
     const size_t early = EdgeOf(backward.size(), 20, is_named);
     for (size_t i = 0; i < early; ++i) MarkIfSized(backward[i], largest);
+  }
+
+  // Where a forward has no backward, as the one that runs out of memory: what is made where only logits were made
+  // before, and its sizes.
+  void MarkByStack(const std::vector<Pass>& passes) {
+    enum class Makes : uint8_t { kNothing, kLogits, kOther };
+    std::vector<Makes> makes(by_stack_.size(), Makes::kNothing);
+    for (const Pass& pass : passes) {
+      if (pass.is_unfinished()) continue;
+      for (const uint32_t row : MadeIn(pass.forward_begin, pass.forward_end)) {
+        const bool may_be = Of(row) == Category::kLogits || MayBeLogits(row);
+        if (table_.size_bytes[row] < kSmallestBytes || !may_be) continue;
+        Makes& of_stack = makes[table_.stack[row].value];
+        const bool is_only_logits = Of(row) == Category::kLogits && of_stack != Makes::kOther;
+        of_stack = is_only_logits ? Makes::kLogits : Makes::kOther;
+      }
+    }
+    makes[0] = Makes::kOther;  // no stack
+    for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
+      const uint32_t seq = table_.alloc_seq[row];
+      const bool is_alike = makes[table_.stack[row].value] == Makes::kLogits;
+      if (seq != kNone && is_alike && IsForward(timeline_.phase_of_event[seq])) Mark(row);
+    }
+    if (!passes.empty() && passes.back().is_unfinished()) MarkBySize(passes.back());
   }
 
  private:
@@ -143,7 +173,11 @@ void MarkLogits(const Store& store, const Heap& heap, const Timeline& timeline, 
                 std::vector<Category>& categories) {
   LogitsMarker marker(store, heap, timeline, by_stack, categories);
   marker.MarkNamed();
-  for (const Pass& pass : FindPasses(timeline)) marker.MarkBySize(pass);
+  const std::vector<Pass> passes = FindPasses(timeline);
+  for (const Pass& pass : passes) {
+    if (!pass.is_unfinished()) marker.MarkBySize(pass);
+  }
+  marker.MarkByStack(passes);
 }
 
 }  // namespace memstrata

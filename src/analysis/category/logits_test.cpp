@@ -19,10 +19,11 @@ struct LanguageModel {
   uint32_t head = 0;
   uint32_t float_logits = 0;
   uint32_t gradient = 0;
+  uint32_t head_of_failure = kNone;  // output of the head in a second forward, whose loss finds no memory
   Store store;
 };
 
-LanguageModel MakeLanguageModel(int copy_count, bool keeps_stacks) {
+LanguageModel MakeLanguageModel(int copy_count, bool keeps_stacks, bool fails = false) {
   TestProgram program(keeps_stacks);
   LanguageModel model;
   std::vector<uint32_t> layers;
@@ -35,7 +36,11 @@ LanguageModel MakeLanguageModel(int copy_count, bool keeps_stacks) {
     layers.push_back(forward(kLayerBytes));
     if (i < copy_count) copies.push_back(forward(kMiB));
   }
-  model.head = forward(kLogitsBytes / 2);
+  const auto head = [&](uint64_t bytes) {
+    return program.Alloc(bytes,
+                         {"<module>@train.py:9", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:9"});
+  };
+  model.head = head(kLogitsBytes / 2);
   for (const uint32_t copy : copies) {
     program.Free(copy, {"<module>@train.py:9", "__exit__@torch/amp/autocast_mode.py:400"});
   }
@@ -55,6 +60,13 @@ LanguageModel MakeLanguageModel(int copy_count, bool keeps_stacks) {
   }
   program.Free(root, {});
   program.Free(scalar, {"<module>@train.py:12"});
+  if (fails) {
+    for (uint32_t& layer : layers) layer = forward(2 * kLayerBytes);  // a longer batch
+    model.head_of_failure = head(kLogitsBytes);
+    program.Fail(2 * kLogitsBytes, {"<module>@train.py:10", "cross_entropy@torch/nn/functional.py:3000"});
+    program.Free(model.head_of_failure, {"<module>@train.py:20"});
+    for (const uint32_t layer : layers) program.Free(layer, {"<module>@train.py:20"});
+  }
   model.store = program.Finish();
   return model;
 }
@@ -75,6 +87,13 @@ TEST(Logits, AreTheOutputOfTheHeadAndWhatTheLossMakesOfIt) {
     EXPECT_EQ(slab_bytes, kLogitsBytes);
     EXPECT_EQ(cliff_bytes, kLayerCount * kLayerBytes);  // the logits fall too, but are no activations
   }
+}
+
+TEST(Logits, OfAFailureBeforeTheBackwardAreKnownByTheirLines) {
+  const LanguageModel model = MakeLanguageModel(0, true, true);
+  const HeapAnalysis analysis = AnalyseHeap(model.store, model.store.heaps[0]);
+  EXPECT_EQ(analysis.CategoryOf(model.head_of_failure), Category::kLogits);
+  EXPECT_EQ(analysis.CategoryOf(model.head_of_failure - 1), Category::kActivation);
 }
 
 // Without stacks: the backward begins with a block as large as the largest at the end of the forward.

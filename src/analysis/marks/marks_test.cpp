@@ -52,6 +52,48 @@ TEST_F(MarksOfTraining, EachHasAReading) {
   for (const Mark& mark : marks_.marks) EXPECT_FALSE(MarkReading(mark.kind).empty());
 }
 
+// The function that trains returns, and gives its model back, before the recording ends.
+TEST(Marks, AModelThatIsGivenBackIsAConstantBandToo) {
+  const Store store = MakeTraining(3, 0, true, Ending::kReturns);
+  const Marks marks = FindMarks(AnalyseHeap(store, store.heaps[0]));
+  std::vector<uint64_t> bytes;
+  for (const Mark& mark : marks.marks) {
+    if (mark.kind == MarkKind::kConstantBand) bytes.push_back(mark.bytes);
+  }
+  EXPECT_EQ(bytes, (std::vector<uint64_t>{4 << 20, 8 << 20}));
+}
+
+// What the backward makes after the last call that runs again, as the gradient of the embedding, is of no ripple; nor
+// is the forward between two backwards of one step.
+TEST(Marks, ARippleEndsWhenItsBlocksAreGivenBack) {
+  TestProgram program;
+  constexpr uint64_t kMiB = 1 << 20;
+  for (int micro_batch = 0; micro_batch < 2; ++micro_batch) {
+    const uint32_t kept = program.Alloc(
+        9 * kMiB, {"<module>@train.py:10", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
+    const uint32_t root = program.Alloc(4, {"<module>@train.py:11", "_make_grads@torch/autograd/__init__.py:220"});
+    for (int call = 0; call < 3; ++call) {
+      const uint32_t again = program.Alloc(
+          4 * kMiB, {"unpack_hook@torch/utils/checkpoint.py:1100", "recompute_fn@torch/utils/checkpoint.py:1500",
+                     "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
+      program.Alloc(kMiB, {});  // a gradient
+      program.Free(again, {});
+    }
+    program.Alloc(50 * kMiB, {});
+    program.Free(kept, {});
+    program.Free(root, {});
+  }
+  program.Free(program.Alloc(kMiB, {"<module>@train.py:12", "wrapper@torch/optim/optimizer.py:480",
+                                    "_multi_tensor_adam@torch/optim/adam.py:700"}),
+               {"<module>@train.py:12"});
+  const Store store = program.Finish();
+  const Marks marks = FindMarks(AnalyseHeap(store, store.heaps[0]));
+  const Mark* ripple = Find(marks, MarkKind::kRecomputeRipple);
+  ASSERT_NE(ripple, nullptr);
+  EXPECT_EQ(ripple->count, 6U);
+  EXPECT_EQ(ripple->bytes, 5 * kMiB);
+}
+
 // Where the vocabulary's weights are frozen, the largest gradient is another parameter's.
 TEST(Marks, AFrozenVocabularyHasNoGradient) {
   for (const bool is_frozen : {false, true}) {
@@ -121,6 +163,23 @@ TEST(Marks, ASoftmaxOfAnInferenceIsASpike) {
     const uint32_t shifted = in_softmax("sub@native.cpp:1");
     const uint32_t exponential = in_softmax("exp@native.cpp:1");
     for (const uint32_t block : {shifted, exponential})
+      program.Free(block, {"<module>@serve.py:9", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
+  }
+  const Store store = program.Finish();
+  const Marks marks = FindMarks(AnalyseHeap(store, store.heaps[0]));
+  ASSERT_NE(Find(marks, MarkKind::kSoftmaxSpike), nullptr);
+  EXPECT_EQ(Find(marks, MarkKind::kSoftmaxSpike)->bytes, 12U << 20);
+}
+
+// The product before a softmax makes its input; only the result has the softmax in its stack.
+TEST(Marks, ASoftmaxAndItsInputAreASpike) {
+  TestProgram program;
+  for (int step = 0; step < 2; ++step) {
+    const uint32_t scores = program.Alloc(
+        6 << 20, {"<module>@serve.py:9", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
+    const uint32_t result = program.Alloc(6 << 20, {"<module>@serve.py:9", "_call_impl@torch/nn/modules/module.py:1700",
+                                                    "forward@model.py:9", "softmax@torch/nn/functional.py:2100"});
+    for (const uint32_t block : {scores, result})
       program.Free(block, {"<module>@serve.py:9", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
   }
   const Store store = program.Finish();

@@ -1,0 +1,78 @@
+#include "analysis/category/weight_copies.h"
+
+#include <algorithm>
+
+#include "base/flat_map.h"
+
+namespace memstrata {
+namespace {
+
+bool IsForward(Phase phase) { return phase == Phase::kForward || phase == Phase::kLoss; }
+
+class CopyMarker {
+ public:
+  CopyMarker(const Store& store, const Heap& heap, const Timeline& timeline, std::vector<Category>& categories)
+      : table_(store.allocations), heap_(heap), timeline_(timeline), categories_(categories) {}
+
+  void Run() {
+    if (std::find(categories_.begin(), categories_.end(), Category::kAutocastCopy) == categories_.end()) return;
+    CountParameters();
+    std::vector<uint32_t> made;  // by one forward
+    bool in_forward = false;
+    for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
+      if (table_.alloc_seq[row] == kNone) continue;
+      const Phase phase = timeline_.phase_of_event[table_.alloc_seq[row]];
+      if (IsForward(phase)) {
+        if (!in_forward) made.clear();
+        made.push_back(row);
+      } else if (in_forward) {
+        MarkIn(made);
+      }
+      in_forward = IsForward(phase);
+    }
+    if (in_forward) MarkIn(made);
+  }
+
+ private:
+  Category& Of(uint32_t row) { return categories_[row - heap_.allocations.begin]; }
+
+  void CountParameters() {
+    for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
+      if (Of(row) == Category::kParameter) ++parameter_counts_[table_.size_bytes[row]];
+    }
+  }
+
+  bool MayBeCopy(const std::vector<uint32_t>& made, size_t i) {
+    if (Of(made[i]) != Category::kActivation || i + 1 == made.size()) return false;
+    const StackId stack = table_.stack[made[i]];
+    return stack.value != 0 && table_.stack[made[i + 1]] == stack &&
+           parameter_counts_.contains(2 * table_.size_bytes[made[i]]);
+  }
+
+  void MarkIn(const std::vector<uint32_t>& made) {
+    FlatMap<uint64_t, uint32_t> counts;  // of copies and of what may be one, by size
+    for (size_t i = 0; i < made.size(); ++i) {
+      if (Of(made[i]) == Category::kAutocastCopy || MayBeCopy(made, i)) ++counts[table_.size_bytes[made[i]]];
+    }
+    for (size_t i = 0; i < made.size(); ++i) {
+      if (!MayBeCopy(made, i)) continue;
+      const uint64_t size = table_.size_bytes[made[i]];
+      if (counts[size] <= parameter_counts_[2 * size]) Of(made[i]) = Category::kAutocastCopy;
+    }
+  }
+
+  const AllocationTable& table_;
+  const Heap& heap_;
+  const Timeline& timeline_;
+  std::vector<Category>& categories_;
+  FlatMap<uint64_t, uint32_t> parameter_counts_;  // by size
+};
+
+}  // namespace
+
+void MarkWeightCopies(const Store& store, const Heap& heap, const Timeline& timeline,
+                      std::vector<Category>& categories) {
+  CopyMarker(store, heap, timeline, categories).Run();
+}
+
+}  // namespace memstrata
