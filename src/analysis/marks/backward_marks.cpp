@@ -64,8 +64,7 @@ std::optional<Mark> FindBackwardStartSpike(const HeapAnalysis& analysis, const S
   Mark mark{MarkKind::kBackwardStartSpike, view.step, kNone, 0, 0, 0, "", {0}};
   for (const uint32_t row : view.made) {
     const bool is_of_loss = MadeInBackward(table, view, row) && table.alloc_seq[row] < early &&
-                            table.size_bytes[row] == view.logits_bytes &&
-                            analysis.CategoryOf(row) == Category::kLogits;
+                            table.size_bytes[row] == view.logits_bytes && analysis.CategoryOf(row) == Category::kLogits;
     if (!is_of_loss) continue;
     mark.begin_seq = std::min(mark.begin_seq, table.alloc_seq[row]);
     mark.end_seq = std::max(mark.end_seq, table.alloc_seq[row] + 1);
