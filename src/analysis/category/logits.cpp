@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/flat_map.h"
+
 namespace memstrata {
 namespace {
 
@@ -21,15 +23,30 @@ struct Pass {
   bool is_unfinished() const { return backward_begin == backward_end; }
 };
 
-// A backward belongs to the last forward before it. The last forward of a run that fails has an empty one.
-std::vector<Pass> FindPasses(const Timeline& timeline) {
+bool HasFailure(const Store& store, const Heap& heap, uint32_t begin_seq, uint32_t end_seq) {
+  const auto kinds = store.events.kind.span().subspan(heap.events.begin + begin_seq, end_seq - begin_seq);
+  return std::find(kinds.begin(), kinds.end(), EventKind::kOutOfMemory) != kinds.end();
+}
+
+// A backward belongs to the last forward before it. A forward that fails has an empty one.
+std::vector<Pass> FindPasses(const Store& store, const Heap& heap, const Timeline& timeline) {
   std::vector<Pass> passes;
   Pass pass;
   bool in_forward = false;
   bool in_backward = false;
+  bool failed = false;  // since the forward began
+  const auto end_without_backward = [&] {
+    pass.backward_begin = pass.backward_end = pass.forward_end;
+    passes.push_back(pass);
+    in_forward = false;
+  };
   for (const PhaseSpan& span : timeline.phases) {
     if (IsForward(span.phase)) {
-      if (!in_forward) pass = {span.begin_seq, span.end_seq, 0, 0};
+      if (in_forward && failed) end_without_backward();
+      if (!in_forward) {
+        pass = {span.begin_seq, span.end_seq, 0, 0};
+        failed = false;
+      }
       pass.forward_end = span.end_seq;
       in_forward = true;
       in_backward = false;
@@ -44,11 +61,9 @@ std::vector<Pass> FindPasses(const Timeline& timeline) {
     } else if (span.phase == Phase::kOptimizer) {
       in_forward = in_backward = false;
     }
+    failed = failed || HasFailure(store, heap, span.begin_seq, span.end_seq);
   }
-  if (in_forward) {
-    pass.backward_begin = pass.backward_end = pass.forward_end;
-    passes.push_back(pass);
-  }
+  if (in_forward) end_without_backward();
   return passes;
 }
 
@@ -96,28 +111,26 @@ class LogitsMarker {
     for (size_t i = 0; i < early; ++i) MarkIfSized(backward[i], largest);
   }
 
-  // Where a forward has no backward, as the one that runs out of memory: what is made where only logits were made
-  // before, and its sizes.
-  void MarkByStack(const std::vector<Pass>& passes) {
-    enum class Makes : uint8_t { kNothing, kLogits, kOther };
-    std::vector<Makes> makes(by_stack_.size(), Makes::kNothing);
+  // Where a forward has no backward, as the one that runs out of memory: the largest blocks of the lines whose largest
+  // block is logits in every other forward, and their sizes. A line makes smaller ones too, as the input in another
+  // precision.
+  void MarkUnfinished(const std::vector<Pass>& passes) {
+    FlatMap<uint32_t, bool> makes_logits;  // by stack
     for (const Pass& pass : passes) {
       if (pass.is_unfinished()) continue;
-      for (const uint32_t row : MadeIn(pass.forward_begin, pass.forward_end)) {
-        const bool may_be = Of(row) == Category::kLogits || MayBeLogits(row);
-        if (table_.size_bytes[row] < kSmallestBytes || !may_be) continue;
-        Makes& of_stack = makes[table_.stack[row].value];
-        const bool is_only_logits = Of(row) == Category::kLogits && of_stack != Makes::kOther;
-        of_stack = is_only_logits ? Makes::kLogits : Makes::kOther;
+      for (const auto& [stack, row] : LargestByStack(pass)) {
+        const auto [entry, is_new] = makes_logits.try_emplace(stack, true);
+        entry->second = entry->second && Of(row) == Category::kLogits;
       }
     }
-    makes[0] = Makes::kOther;  // no stack
-    for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
-      const uint32_t seq = table_.alloc_seq[row];
-      const bool is_alike = makes[table_.stack[row].value] == Makes::kLogits;
-      if (seq != kNone && is_alike && IsForward(timeline_.phase_of_event[seq])) Mark(row);
+    for (const Pass& pass : passes) {
+      if (!pass.is_unfinished()) continue;
+      for (const auto& [stack, row] : LargestByStack(pass)) {
+        const auto entry = makes_logits.find(stack);
+        if (entry != makes_logits.end() && entry->second) Mark(row);
+      }
+      MarkBySize(pass);
     }
-    if (!passes.empty() && passes.back().is_unfinished()) MarkBySize(passes.back());
   }
 
  private:
@@ -131,6 +144,18 @@ class LogitsMarker {
         rows.push_back(store_.events.allocation[row]);
     }
     return rows;
+  }
+
+  // The largest block that each stack makes in a forward, of those that may be logits.
+  FlatMap<uint32_t, uint32_t> LargestByStack(const Pass& pass) const {
+    FlatMap<uint32_t, uint32_t> largest;
+    for (const uint32_t row : MadeIn(pass.forward_begin, pass.forward_end)) {
+      const uint32_t stack = table_.stack[row].value;
+      if (stack == 0 || (Of(row) != Category::kLogits && !MayBeLogits(row))) continue;
+      const auto [entry, is_new] = largest.try_emplace(stack, row);
+      if (table_.size_bytes[row] > table_.size_bytes[entry->second]) entry->second = row;
+    }
+    return largest;
   }
 
   // How many of the blocks next to the loss are looked at: a share, and a few of a small model; where nothing names the
@@ -173,11 +198,11 @@ void MarkLogits(const Store& store, const Heap& heap, const Timeline& timeline, 
                 std::vector<Category>& categories) {
   LogitsMarker marker(store, heap, timeline, by_stack, categories);
   marker.MarkNamed();
-  const std::vector<Pass> passes = FindPasses(timeline);
+  const std::vector<Pass> passes = FindPasses(store, heap, timeline);
   for (const Pass& pass : passes) {
     if (!pass.is_unfinished()) marker.MarkBySize(pass);
   }
-  marker.MarkByStack(passes);
+  marker.MarkUnfinished(passes);
 }
 
 }  // namespace memstrata

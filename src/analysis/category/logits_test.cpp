@@ -23,52 +23,71 @@ struct LanguageModel {
   Store store;
 };
 
-LanguageModel MakeLanguageModel(int copy_count, bool keeps_stacks, bool fails = false) {
-  TestProgram program(keeps_stacks);
-  LanguageModel model;
-  std::vector<uint32_t> layers;
-  std::vector<uint32_t> copies;
-  const auto forward = [&](uint64_t bytes) {
-    return program.Alloc(bytes,
-                         {"<module>@train.py:9", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
-  };
-  for (int i = 0; i < kLayerCount; ++i) {
-    layers.push_back(forward(kLayerBytes));
-    if (i < copy_count) copies.push_back(forward(kMiB));
+class LanguageModelMaker {
+ public:
+  explicit LanguageModelMaker(bool keeps_stacks) : program_(keeps_stacks) {}
+
+  void Step(int copy_count) {
+    std::vector<uint32_t> layers;
+    std::vector<uint32_t> copies;
+    for (int i = 0; i < kLayerCount; ++i) {
+      layers.push_back(Layer(kLayerBytes));
+      if (i < copy_count) copies.push_back(Layer(kMiB));
+    }
+    layers.push_back(Head(kLayerBytes));  // the input of the head in half precision
+    model_.head = Head(kLogitsBytes / 2);
+    for (const uint32_t copy : copies)
+      program_.Free(copy, {"<module>@train.py:9", "__exit__@torch/amp/autocast_mode.py:400"});
+    model_.float_logits = Loss(kLogitsBytes);
+    const uint32_t scalar = Loss(4);
+    const uint32_t root = program_.Alloc(4, {"<module>@train.py:11", "_make_grads@torch/autograd/__init__.py:220"});
+    model_.gradient = program_.Alloc(kLogitsBytes, {});
+    for (const uint32_t row : {model_.float_logits, model_.gradient, model_.head}) program_.Free(row, {});
+    for (size_t i = layers.size(); i-- > 0;) {
+      program_.Alloc(2 * kMiB, {});
+      program_.Free(layers[i], {});
+    }
+    program_.Free(root, {});
+    program_.Free(scalar, {"<module>@train.py:12"});
   }
-  const auto head = [&](uint64_t bytes) {
-    return program.Alloc(bytes,
-                         {"<module>@train.py:9", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:9"});
-  };
-  model.head = head(kLogitsBytes / 2);
-  for (const uint32_t copy : copies) {
-    program.Free(copy, {"<module>@train.py:9", "__exit__@torch/amp/autocast_mode.py:400"});
+
+  /// The forward of a longer batch, whose loss finds no memory.
+  void FailInLoss() {
+    std::vector<uint32_t> layers;
+    for (int i = 0; i < kLayerCount; ++i) layers.push_back(Layer(2 * kLayerBytes));
+    layers.push_back(Head(2 * kLayerBytes));
+    model_.head_of_failure = Head(kLogitsBytes);
+    program_.Fail(2 * kLogitsBytes, {"<module>@train.py:10", "cross_entropy@torch/nn/functional.py:3000"});
+    program_.Free(model_.head_of_failure, {"<module>@train.py:20"});
+    for (const uint32_t layer : layers) program_.Free(layer, {"<module>@train.py:20"});
   }
-  const auto loss = [&](uint64_t bytes) {
-    return program.Alloc(bytes, {"<module>@train.py:10", "cross_entropy@torch/nn/functional.py:3000"});
-  };
-  model.float_logits = loss(kLogitsBytes);
-  const uint32_t scalar = loss(4);
-  const uint32_t root = program.Alloc(4, {"<module>@train.py:11", "_make_grads@torch/autograd/__init__.py:220"});
-  model.gradient = program.Alloc(kLogitsBytes, {});
-  program.Free(model.float_logits, {});
-  program.Free(model.gradient, {});
-  program.Free(model.head, {});
-  for (size_t i = layers.size(); i-- > 0;) {
-    program.Alloc(2 * kMiB, {});
-    program.Free(layers[i], {});
+
+  LanguageModel Finish() {
+    model_.store = program_.Finish();
+    return std::move(model_);
   }
-  program.Free(root, {});
-  program.Free(scalar, {"<module>@train.py:12"});
-  if (fails) {
-    for (uint32_t& layer : layers) layer = forward(2 * kLayerBytes);  // a longer batch
-    model.head_of_failure = head(kLogitsBytes);
-    program.Fail(2 * kLogitsBytes, {"<module>@train.py:10", "cross_entropy@torch/nn/functional.py:3000"});
-    program.Free(model.head_of_failure, {"<module>@train.py:20"});
-    for (const uint32_t layer : layers) program.Free(layer, {"<module>@train.py:20"});
+
+ private:
+  uint32_t Layer(uint64_t bytes) {
+    return program_.Alloc(bytes,
+                          {"<module>@train.py:9", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
   }
-  model.store = program.Finish();
-  return model;
+  uint32_t Head(uint64_t bytes) {
+    return program_.Alloc(bytes,
+                          {"<module>@train.py:9", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:9"});
+  }
+  uint32_t Loss(uint64_t bytes) {
+    return program_.Alloc(bytes, {"<module>@train.py:10", "cross_entropy@torch/nn/functional.py:3000"});
+  }
+
+  TestProgram program_;
+  LanguageModel model_;
+};
+
+LanguageModel MakeLanguageModel(int copy_count, bool keeps_stacks) {
+  LanguageModelMaker maker(keeps_stacks);
+  maker.Step(copy_count);
+  return maker.Finish();
 }
 
 TEST(Logits, AreTheOutputOfTheHeadAndWhatTheLossMakesOfIt) {
@@ -85,15 +104,22 @@ TEST(Logits, AreTheOutputOfTheHeadAndWhatTheLossMakesOfIt) {
       if (mark.kind == MarkKind::kBackwardCliff) cliff_bytes = mark.bytes;
     }
     EXPECT_EQ(slab_bytes, kLogitsBytes);
-    EXPECT_EQ(cliff_bytes, kLayerCount * kLayerBytes);  // the logits fall too, but are no activations
+    EXPECT_EQ(cliff_bytes, (kLayerCount + 1) * kLayerBytes);  // the logits fall too, but are no activations
   }
 }
 
 TEST(Logits, OfAFailureBeforeTheBackwardAreKnownByTheirLines) {
-  const LanguageModel model = MakeLanguageModel(0, true, true);
-  const HeapAnalysis analysis = AnalyseHeap(model.store, model.store.heaps[0]);
-  EXPECT_EQ(analysis.CategoryOf(model.head_of_failure), Category::kLogits);
-  EXPECT_EQ(analysis.CategoryOf(model.head_of_failure - 1), Category::kActivation);
+  for (const bool goes_on : {false, true}) {  // with the next batch
+    LanguageModelMaker maker(true);
+    maker.Step(0);
+    maker.FailInLoss();
+    if (goes_on) maker.Step(0);
+    const LanguageModel model = maker.Finish();
+    const HeapAnalysis analysis = AnalyseHeap(model.store, model.store.heaps[0]);
+    EXPECT_EQ(analysis.CategoryOf(model.head_of_failure), Category::kLogits) << goes_on;
+    EXPECT_EQ(analysis.CategoryOf(model.head_of_failure - 1), Category::kActivation) << goes_on;
+    EXPECT_EQ(analysis.CategoryOf(model.head), Category::kLogits) << goes_on;
+  }
 }
 
 // Without stacks: the backward begins with a block as large as the largest at the end of the forward.

@@ -14,21 +14,38 @@ class Lane {
  public:
   Lane(const std::vector<Label>& labels, const LaneFrame& frame) : labels_(labels), frame_(frame) {}
 
+  /// Where there is no room, another label that has room elsewhere makes it.
   void Place(size_t index) {
-    for (uint32_t row = 0; row < frame_.row_count; ++row) {
-      for (size_t place = 0; place < labels_[index].places.size(); ++place) {
-        for (const bool text_is_left : {false, true}) {
-          const PlacedLabel candidate = {index, place, row, text_is_left};
-          if (Fits(candidate)) return placed_.push_back(candidate);
-        }
-      }
+    if (PlaceInRoom(index)) return;
+    for (size_t i = 0; i < placed_.size(); ++i) {
+      const std::vector<PlacedLabel> before = placed_;
+      const size_t moved = placed_[i].index;
+      placed_.erase(placed_.begin() + static_cast<ptrdiff_t>(i));
+      if (PlaceInRoom(index) && PlaceInRoom(moved)) return;
+      placed_ = before;
     }
   }
   std::vector<PlacedLabel> Take() { return std::move(placed_); }
 
  private:
+  bool PlaceInRoom(size_t index) {
+    for (uint32_t row = 0; row < frame_.row_count; ++row) {
+      for (size_t place = 0; place < labels_[index].places.size(); ++place) {
+        for (const bool text_is_left : {false, true}) {
+          const PlacedLabel candidate = {index, place, row, text_is_left};
+          if (!Fits(candidate)) continue;
+          placed_.push_back(candidate);
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
   bool Fits(const PlacedLabel& candidate) const {
     const TextSpan span = SpanOf(labels_[candidate.index], candidate.place, candidate.text_is_left);
+    const double x = labels_[candidate.index].places[candidate.place];
+    if (x > frame_.closed_left && x < frame_.closed_right) return false;
     if (span.left < frame_.left || span.right > frame_.right) return false;
     return std::none_of(placed_.begin(), placed_.end(),
                         [&](const PlacedLabel& other) { return Collide(candidate, span, other); });

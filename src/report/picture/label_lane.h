@@ -20,6 +20,8 @@ struct LaneFrame {
   double left = 0;
   double right = 0;
   uint32_t row_count = 0;
+  double closed_left = 0;   // no leader between this x
+  double closed_right = 0;  // and this one; equal: leaders are free
 };
 
 struct PlacedLabel {
@@ -35,7 +37,8 @@ struct LaneLayout {
   uint32_t row_count = 0;  // in use
 };
 
-/// Each label goes into the first row that has room for it at one of its places. cost: O(labels² · rows · places)
+/// Each label goes into the first row that has room for it at one of its places; where none has, one label may move.
+/// cost: O(labels³ · rows · places)
 LaneLayout PlaceLabels(const std::vector<Label>& labels, const LaneFrame& frame);
 
 /// Left and right end of a label's text.

@@ -68,6 +68,25 @@ TEST(LabelLane, UsesAnotherPlaceBeforeADeeperRow) {
   EXPECT_EQ(layout.placed[1].place, 1U);
 }
 
+TEST(LabelLane, ALabelThatCanLieElsewhereMakesRoom) {
+  std::vector<Label> labels = {At(300), At(310, 1)};
+  labels[0].places.push_back(700);
+  const LaneLayout layout = PlaceLabels(labels, {.left = 0, .right = 1000, .row_count = 1});
+  ASSERT_EQ(layout.placed.size(), 2U);
+  for (const PlacedLabel& label : layout.placed) EXPECT_EQ(label.place, label.index == 0 ? 1U : 0U);
+  ExpectClear(labels, layout);
+}
+
+TEST(LabelLane, NoLeaderCrossesWhatIsClosed) {
+  std::vector<Label> labels = {At(300), At(320, 1)};
+  labels[0].places.push_back(700);
+  const LaneLayout layout =
+      PlaceLabels(labels, {.left = 0, .right = 1000, .row_count = 3, .closed_left = 200, .closed_right = 400});
+  ASSERT_EQ(layout.placed.size(), 1U);
+  EXPECT_EQ(layout.placed[0].place, 1U);
+  EXPECT_EQ(layout.left_out_count, 1U);
+}
+
 TEST(LabelLane, ALabelWiderThanTheFrameIsLeftOut) {
   const std::vector<Label> labels = {{{10}, std::string(400, 'x'), "", 0}};
   EXPECT_EQ(PlaceLabels(labels, kFrame).left_out_count, 1U);

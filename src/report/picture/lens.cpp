@@ -81,7 +81,7 @@ void DrawLens(const Lens& lens, const Plot& plot, const Theme& theme, Canvas& ca
               {12, theme.ink, FontWeight::kBold, TextAnchor::kStart});
   lens.plot.DrawGrid(canvas, theme, false);
   lens.plot.DrawBands(canvas, theme);
-  lens.plot.DrawLines(canvas, theme);
+  lens.plot.DrawLines(canvas, theme, {});
   lens.plot.DrawBandNames(canvas, theme);
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/units.h"
 
@@ -50,7 +49,7 @@ Wording WordsOfStepMark(const Mark& mark) {
     case MarkKind::kHeadGradient:
       return {"Gradient of the head: " + bytes, "the first of the backward", 5};
     case MarkKind::kEmbeddingGradient:
-      return {"Gradient of the embedding: " + bytes, "the last of the backward", 5};
+      return {"Gradient of the embedding: " + bytes, "the last of the backward", 4};
     case MarkKind::kGradientRamp:
       return {"Gradients rise: " + bytes, Counted(mark, "tensors"), 7};
     case MarkKind::kRecomputeRipple:
@@ -79,58 +78,92 @@ Wording WordsOfGrowth(const Mark& mark) {
   }
 }
 
-// Slopes are pointed at in their middle, tops where they are highest.
+uint32_t HighestMoment(const HeapExplained& heap, uint32_t begin_seq, uint32_t end_seq) {
+  const Peak highest = heap.analysis.HighestIn(begin_seq, end_seq);
+  return highest.moment.seq() == kNone ? begin_seq : highest.moment.seq();
+}
+
+// All copies are there when the last of them has been made.
+uint32_t LastCopy(const HeapExplained& heap, const Mark& mark) {
+  const EventTable& events = heap.analysis.store->events;
+  for (uint32_t seq = mark.end_seq; seq-- > mark.begin_seq;) {
+    const uint32_t row = heap.analysis.heap->events.begin + seq;
+    const bool is_copy = events.kind[row] == EventKind::kAlloc && events.allocation[row] != kNone &&
+                         heap.analysis.CategoryOf(events.allocation[row]) == Category::kAutocastCopy;
+    if (is_copy) return seq;
+  }
+  return mark.begin_seq;
+}
+
+// Growth is seen where steps begin: the beginning of a step in the second half.
+uint32_t StepBeginAfter(const HeapExplained& heap, uint32_t seq) {
+  for (const StepExplained& step : heap.steps) {
+    if (step.span.begin_seq >= seq) return step.span.begin_seq;
+  }
+  return seq;
+}
+
+// Slopes are pointed at where they are, tops where they are highest. What happens all along the backward has places of
+// its own there: it falls from its beginning, ripples in its middle, and gradients are many near its end.
 uint32_t PlaceOf(const HeapExplained& heap, const Mark& mark) {
+  const uint32_t length = mark.end_seq - mark.begin_seq;
+  const uint32_t middle = mark.begin_seq + length / 2;
   switch (mark.kind) {
     case MarkKind::kForwardRamp:
     case MarkKind::kZeroGradSlope:
-    case MarkKind::kBackwardCliff:
     case MarkKind::kOptimizerStateInit:
+      return middle;
+    case MarkKind::kBackwardCliff:
+      return mark.begin_seq + length / 8;
     case MarkKind::kRecomputeRipple:
+      return HighestMoment(heap, middle, middle + std::max(1U, length / std::max(1U, mark.count.value_or(1))));
     case MarkKind::kGradientRamp:
+      return mark.end_seq - length / 4;
     case MarkKind::kGrowth:
-      return mark.begin_seq + (mark.end_seq - mark.begin_seq) / 2;
+      return StepBeginAfter(heap, middle);
+    case MarkKind::kAutocastCopies:
+      return LastCopy(heap, mark);
     case MarkKind::kHeadGradient:
     case MarkKind::kEmbeddingGradient:
     case MarkKind::kOneOffStep:
       return mark.begin_seq;
     default:
-      break;
+      return HighestMoment(heap, mark.begin_seq, mark.end_seq);
   }
-  const Peak highest = heap.analysis.HighestIn(mark.begin_seq, mark.end_seq);
-  return highest.moment.seq() == kNone ? mark.begin_seq : highest.moment.seq();
 }
 
-// The event near `place` at which about as much is live as `bytes`; kNone where there is none.
-uint32_t FindAlike(const HeapExplained& heap, uint32_t place, uint64_t bytes) {
+// Within one per cent.
+bool IsAbout(uint64_t bytes, uint64_t expected_bytes) {
+  return std::max(bytes, expected_bytes) - std::min(bytes, expected_bytes) <= expected_bytes / 100;
+}
+
+// The event near `place` in the phase of `seq` at which about as much is live; kNone where there is none.
+uint32_t FindAlike(const HeapExplained& heap, uint32_t place, uint32_t seq) {
   constexpr uint32_t kFarthest = 40;  // frees may come in another order
-  const auto here = static_cast<int64_t>(bytes);
+  const Timeline& timeline = heap.analysis.timeline;
+  const uint64_t bytes = heap.analysis.live.At(Moment::AfterEvent(seq));
   for (uint32_t distance = 0; distance <= kFarthest; ++distance) {
-    for (const uint32_t seq : {place + distance, place - std::min(place, distance)}) {
-      if (seq >= heap.analysis.heap->events.size()) continue;
-      const auto there = static_cast<int64_t>(heap.analysis.live.At(Moment::AfterEvent(seq)));
-      if (std::abs(there - here) * 100 <= here) return seq;
+    for (const uint32_t other : {place + distance, place - std::min(place, distance)}) {
+      if (other >= heap.analysis.heap->events.size()) continue;
+      const bool is_same_phase = timeline.phase_of_event[other] == timeline.phase_of_event[seq];
+      if (is_same_phase && IsAbout(heap.analysis.live.At(Moment::AfterEvent(other)), bytes)) return other;
     }
   }
   return kNone;
 }
 
-// The event itself, and the same moments of other steps that are as long and as high as its own.
+// The event itself, and the same moments of other steps that are about as high as its own.
 std::vector<uint32_t> AlikePlaces(const HeapExplained& heap, uint32_t seq) {
   std::vector<uint32_t> places = {seq};
   const uint32_t own = heap.analysis.timeline.step_of_event[seq];
   if (own == kNone) return places;
   const StepExplained& step = heap.steps[own];
-  const auto length = static_cast<int64_t>(step.span.end_seq - step.span.begin_seq);
   for (const StepExplained& other : heap.steps) {
-    const auto other_length = static_cast<int64_t>(other.span.end_seq - other.span.begin_seq);
-    const bool is_alike = other.span.begin_seq != step.span.begin_seq &&
-                          std::abs(other_length - length) * 200 <= length &&
-                          other.peak_live_bytes == step.peak_live_bytes;
+    const bool is_alike =
+        other.span.begin_seq != step.span.begin_seq && IsAbout(other.peak_live_bytes, step.peak_live_bytes);
     if (!is_alike) continue;
-    const uint32_t place = FindAlike(heap, other.span.begin_seq + (seq - step.span.begin_seq),
-                                     heap.analysis.live.At(Moment::AfterEvent(seq)));
-    if (place != kNone) places.push_back(place);
+    const uint32_t place = FindAlike(heap, other.span.begin_seq + (seq - step.span.begin_seq), seq);
+    if (place != kNone && place >= other.span.begin_seq && place < other.span.end_seq) places.push_back(place);
   }
   return places;
 }

@@ -202,8 +202,8 @@ void Plot::DrawBandName(Canvas& canvas, const Theme& theme, uint32_t group, cons
 }
 
 // Below the line with the bytes there: at its right end, else right of its last rise to the top, else where it is level
-// for longest.
-void Plot::NameReserved(Canvas& canvas, const Theme& theme) const {
+// for longest, else as far right as there is room.
+void Plot::NameReserved(Canvas& canvas, const Theme& theme, std::span<const double> leaders) const {
   constexpr double kRoom = 22;  // for one row of text
   const uint32_t last = grid_.column_count() - 1;
   uint32_t rise = 0;
@@ -220,13 +220,19 @@ void Plot::NameReserved(Canvas& canvas, const Theme& theme) const {
     const double y = Y(static_cast<double>(bytes));
     const double left = std::min(ColumnX(column) + 10, area_.right() - width - 8);
     const double ceiling = CeilingBetween(left, left + width);
-    if (ceiling < y + kRoom || !IsReservedFlat(bytes, left, left + width)) return false;
+    const bool crosses =
+        std::any_of(leaders.begin(), leaders.end(), [&](double x) { return x > left - 4 && x < left + width + 4; });
+    if (crosses || ceiling < y + kRoom || !IsReservedFlat(bytes, left, left + width)) return false;
     canvas.Text({left, y + 16}, text, {12, theme.ink2, FontWeight::kBold, TextAnchor::kStart});
     if (ceiling > y + kRoom + 16)
       canvas.Text({left, y + 31}, "hatched: idle", {12, theme.ink2, FontWeight::kRegular, TextAnchor::kStart});
     return true;
   };
-  if (!name(last) && !name(rise)) name(LongestLevelOfReserved());
+  if (name(last) || name(rise) || name(LongestLevelOfReserved())) return;
+  constexpr uint32_t kStride = 8;
+  for (uint32_t column = last; column >= kStride; column -= kStride) {
+    if (name(column)) return;
+  }
 }
 
 uint32_t Plot::LongestLevelOfReserved() const {
@@ -254,11 +260,11 @@ bool Plot::IsReservedFlat(uint64_t bytes, double left, double right) const {
   return true;
 }
 
-void Plot::DrawLines(Canvas& canvas, const Theme& theme) const {
+void Plot::DrawLines(Canvas& canvas, const Theme& theme, std::span<const double> leaders) const {
   if (HasReserved() && base_bytes_ == 0) {
     const std::vector<Point> reserved = StepsOf(heap_->heap_index.Reserved());
     canvas.Polyline(reserved, {theme.ink2, 1.25, 6, 3});
-    NameReserved(canvas, theme);
+    NameReserved(canvas, theme, leaders);
   }
   canvas.Polyline(StepsOf(heap_->heap_index.Live()), {theme.ink.Faded(0.6), 0.7});
 }

@@ -2,6 +2,7 @@
 // The stacked plot of a heap: bands by category, live and reserved curves, axes. Used for the picture and, smaller, for
 // its lens.
 
+#include <span>
 #include <vector>
 
 #include "query/session_index.h"
@@ -41,7 +42,8 @@ class Plot {
   void DrawIdle(Canvas& canvas, const Theme& theme) const;
   void DrawBands(Canvas& canvas, const Theme& theme) const;
   void DrawBandNames(Canvas& canvas, const Theme& theme) const;
-  void DrawLines(Canvas& canvas, const Theme& theme) const;
+  /// `leaders` are x of lines from labels down to the curve: no name is written across them.
+  void DrawLines(Canvas& canvas, const Theme& theme, std::span<const double> leaders) const;
 
  private:
   Plot(HeapEntry& heap, const Grouping& grouping, ColumnGrid grid, StackTile tile, PlotArea area)
@@ -54,7 +56,7 @@ class Plot {
   /// Sum of the bands up to and with each group, by column.
   std::vector<std::vector<double>> UpperEdges() const;
   void FitTop(bool from_zero);
-  void NameReserved(Canvas& canvas, const Theme& theme) const;
+  void NameReserved(Canvas& canvas, const Theme& theme, std::span<const double> leaders) const;
   /// First column of the longest stretch in which the reserved line is level.
   uint32_t LongestLevelOfReserved() const;
   bool IsReservedFlat(uint64_t bytes, double left, double right) const;

@@ -31,20 +31,76 @@ struct PlacedLabels {
   std::vector<MarkLabel> marks;
   std::vector<Label> labels;
   LaneLayout layout;
+
+  std::vector<double> Leaders() const {
+    std::vector<double> leaders;
+    for (const PlacedLabel& label : layout.placed) leaders.push_back(labels[label.index].places[label.place]);
+    return leaders;
+  }
 };
 
-PlacedLabels PlaceMarks(const HeapExplained& explained, const PictureWindow& window) {
+// A leader ends at the top of a spike or beside it, and never runs down along it: by how much it is moved.
+double BesideSpike(const HeapAnalysis& analysis, const PictureWindow& window, uint32_t seq, double events_per_px) {
+  constexpr double kShifts[] = {0, 5, -5, 8, -8};
+  const uint64_t here = analysis.live.At(Moment::AfterEvent(seq));
+  const auto event_at = [&](double px) {
+    return static_cast<uint32_t>(std::clamp(seq + px * events_per_px, static_cast<double>(window.begin_seq),
+                                            static_cast<double>(window.end_seq - 1)));
+  };
+  for (const double shift : kShifts) {
+    const uint64_t highest = analysis.HighestIn(event_at(shift - 1), event_at(shift + 1) + 1).bytes;
+    if (highest <= here + analysis.peak.bytes / 50) return shift;
+  }
+  return 0;
+}
+
+PlacedLabels PlaceMarks(const HeapExplained& explained, const PictureWindow& window, const LaneFrame& frame) {
   PlacedLabels placed;
   placed.marks = LabelsOf(explained, window.begin_seq, window.end_seq);
-  const double events = window.end_seq - window.begin_seq;
+  const double events_per_px = (window.end_seq - window.begin_seq) / (kPlotRight - kPlotLeft);
   for (const MarkLabel& mark : placed.marks) {
     Label label = {{}, mark.title, mark.detail, mark.rank};
     for (const uint32_t seq : mark.seqs)
-      label.places.push_back(kPlotLeft + (seq + 0.5 - window.begin_seq) / events * (kPlotRight - kPlotLeft));
+      label.places.push_back(kPlotLeft + (seq + 0.5 - window.begin_seq) / events_per_px +
+                             BesideSpike(explained.analysis, window, seq, events_per_px));
     placed.labels.push_back(std::move(label));
   }
-  placed.layout = PlaceLabels(placed.labels, {kMargin, kPlotRight, kMostLaneRows});
+  placed.layout = PlaceLabels(placed.labels, frame);
   return placed;
+}
+
+/// Labels, the plot below them and its close-up, placed so that none covers another.
+struct Scene {
+  PlacedLabels placed;
+  Plot plot;
+  std::optional<Lens> lens;
+};
+
+Result<Scene> MakeScene(SessionIndex& session, HeapEntry& heap, const HeapExplained& explained,
+                        const PictureWindow& window, const LaneFrame& frame) {
+  PlacedLabels placed = PlaceMarks(explained, window, frame);
+  const double top = kLaneTop + placed.layout.row_count * kLaneRowHeight + 12;
+  const PlotArea area = {kPlotLeft, top, kPlotRight - kPlotLeft, kPlotBottom - top};
+  MEMSTRATA_ASSIGN_OR_RETURN(Plot plot, Plot::Make(session, heap, window.begin_seq, window.end_seq, area, true));
+  MEMSTRATA_ASSIGN_OR_RETURN(std::optional<Lens> lens,
+                             MakeLens(session, heap, explained, window, plot, placed.Leaders()));
+  return Scene{std::move(placed), std::move(plot), std::move(lens)};
+}
+
+// Where leaders leave no room for the close-up, they give way to it if no label is lost by that.
+Result<Scene> MakeSceneWithRoom(SessionIndex& session, HeapEntry& heap, const HeapExplained& explained,
+                                const PictureWindow& window) {
+  LaneFrame frame = {kMargin, kPlotRight, kMostLaneRows};
+  MEMSTRATA_ASSIGN_OR_RETURN(Scene scene, MakeScene(session, heap, explained, window, frame));
+  if (scene.lens) return scene;
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::optional<Lens> lens,
+                             MakeLens(session, heap, explained, window, scene.plot, {}));
+  if (!lens) return scene;
+  frame.closed_left = lens->box.left - 4;
+  frame.closed_right = lens->box.right() + 4;
+  MEMSTRATA_ASSIGN_OR_RETURN(Scene roomy, MakeScene(session, heap, explained, window, frame));
+  const bool is_better = roomy.lens && roomy.placed.layout.left_out_count <= scene.placed.layout.left_out_count;
+  return is_better ? std::move(roomy) : std::move(scene);
 }
 
 class TimelinePicture {
@@ -66,7 +122,7 @@ class TimelinePicture {
     plot_.DrawIdle(canvas_, theme_);
     plot_.DrawGrid(canvas_, theme_, true);
     plot_.DrawBands(canvas_, theme_);
-    plot_.DrawLines(canvas_, theme_);
+    plot_.DrawLines(canvas_, theme_, placed_.Leaders());
     plot_.DrawBandNames(canvas_, theme_);
     Labels();
     if (lens) DrawLens(*lens, plot_, theme_, canvas_);
@@ -173,16 +229,9 @@ class TimelinePicture {
 Status DrawTimeline(SessionIndex& session, HeapEntry& heap, const HeapExplained& explained, const Theme& theme,
                     Canvas& canvas) {
   const PictureWindow window = ChooseWindow(explained);
-  const PlacedLabels placed = PlaceMarks(explained, window);
-  const double top = kLaneTop + placed.layout.row_count * kLaneRowHeight + 12;
-  const PlotArea area = {kPlotLeft, top, kPlotRight - kPlotLeft, kPlotBottom - top};
-  MEMSTRATA_ASSIGN_OR_RETURN(const Plot plot, Plot::Make(session, heap, window.begin_seq, window.end_seq, area, true));
-  std::vector<double> leaders;
-  for (const PlacedLabel& label : placed.layout.placed)
-    leaders.push_back(placed.labels[label.index].places[label.place]);
-  MEMSTRATA_ASSIGN_OR_RETURN(const std::optional<Lens> lens, MakeLens(session, heap, explained, window, plot, leaders));
-  TimelinePicture(heap, explained, window, placed, plot, theme, canvas)
-      .Draw(session.GroupingOf(heap, GroupBy::kCategory), lens);
+  MEMSTRATA_ASSIGN_OR_RETURN(const Scene scene, MakeSceneWithRoom(session, heap, explained, window));
+  TimelinePicture(heap, explained, window, scene.placed, scene.plot, theme, canvas)
+      .Draw(session.GroupingOf(heap, GroupBy::kCategory), scene.lens);
   return {};
 }
 
