@@ -23,7 +23,8 @@ import termios
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-SAMPLE = REPOSITORY / "tests" / "samples" / "recordings" / "long_batch.torch-2.11.pickle.gz"
+RECORDINGS = REPOSITORY / "tests" / "samples" / "recordings"
+SAMPLE = RECORDINGS / "long_batch.torch-2.11.pickle.gz"
 
 # Picture, the command that it shows, and of its output: from the line with the first text to the end of the paragraph
 # with the second.
@@ -40,8 +41,12 @@ PICTURES = (
     ("docs/images/summary_idle.svg", "memstrata summary snapshot.pickle", "Reserved but idle", "Out of memory"),
 )
 
-# Pictures that the program draws itself.
-DRAWN = (("docs/images/annotated_timeline.svg", ("explain", "snapshot.pickle", "--quiet")),)
+# Pictures that the program draws itself, and the recording of each.
+DRAWN = (
+    ("docs/images/annotated_timeline.svg", SAMPLE),
+    ("docs/images/annotated_recompute.svg", RECORDINGS / "recomputed_training.torch-2.11.pickle.gz"),
+    ("docs/images/annotated_leak.svg", RECORDINGS / "leak_until_out_of_memory.torch-2.11.pickle.gz"),
+)
 
 COLUMN_COUNT = 100
 CHARACTER_WIDTH, LINE_HEIGHT, MARGIN = 8.4, 18, 16
@@ -152,10 +157,11 @@ def draw(command: str, lines: list[str]) -> str:
     )
 
 
-def drawn_by_the_program(binary: Path, arguments: tuple[str, ...]) -> str:
+def drawn_by_the_program(binary: Path, recording: Path) -> str:
     with tempfile.TemporaryDirectory(prefix="picture-") as folder:
-        (Path(folder) / "snapshot.pickle").write_bytes(gzip.decompress(SAMPLE.read_bytes()))
-        subprocess.run([binary, *arguments, "-o", "out.svg"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        (Path(folder) / "snapshot.pickle").write_bytes(gzip.decompress(recording.read_bytes()))
+        command = [binary, "explain", "snapshot.pickle", "--quiet", "-o", "out.svg"]
+        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
         return (Path(folder) / "out.svg").read_text(encoding="utf-8")
 
 
@@ -164,7 +170,7 @@ def render(binary: Path) -> dict[Path, str]:
         REPOSITORY / name: draw(command, excerpt(terminal_output(binary, command).splitlines(), first, last))
         for name, command, first, last in PICTURES
     }
-    return terminal | {REPOSITORY / name: drawn_by_the_program(binary, arguments) for name, arguments in DRAWN}
+    return terminal | {REPOSITORY / name: drawn_by_the_program(binary, recording) for name, recording in DRAWN}
 
 
 def problems(binary: Path) -> list[str]:

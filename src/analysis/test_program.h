@@ -132,7 +132,7 @@ class TestProgram {
 enum class Ending : uint8_t {
   kStays,
   kReturns,  // the function that holds them returns
-  kFails,    // a request of the next forward fails, and the exception leaves that function
+  kFails,    // a request of the next backward fails, and the exception leaves that function
 };
 
 /// `step_count` steps of a model with four parameters and Adam: forward, loss, backward, optimizer, zero_grad. With
@@ -194,8 +194,13 @@ inline Store MakeTraining(uint32_t step_count, uint64_t leak_bytes = 0, bool kee
     if (leak_bytes > 0) program.Alloc(leak_bytes, {"<module>@train.py:90", "train@train.py:26", "remember@train.py:7"});
   }
   if (ending == Ending::kFails) {
-    program.Fail(64 << 20, {"<module>@train.py:90", "train@train.py:21", "_call_impl@torch/nn/modules/module.py:1700",
-                            "forward@model.py:8"});
+    of_model.push_back(program.Alloc(40 << 20, {"<module>@train.py:90", "train@train.py:21",
+                                                "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"}));
+    of_model.push_back(
+        program.Alloc(4, {"<module>@train.py:90", "train@train.py:23", "backward@torch/autograd/__init__.py:340",
+                          "_make_grads@torch/autograd/__init__.py:220"}));
+    of_model.push_back(program.Alloc(1 << 20, {}));
+    program.Fail(64 << 20, {});
   }
   if (ending != Ending::kStays) {
     for (const uint32_t block : of_model) program.Free(block, {"<module>@train.py:90"});

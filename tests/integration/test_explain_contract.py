@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ REAL = [
         "lm_annotated.pickle",
     )
 ]
+REPOSITORY = Path(__file__).resolve().parents[2]
 FILES = [SAMPLE, *(path for path in REAL if path.exists())]
 
 
@@ -131,3 +133,18 @@ def test_the_peak_of_the_sample_is_of_what_its_labels_say(program: Program) -> N
     # The pass failed before the loss could tell its scores from other activations.
     as_activations = ("activation", "logits", "autocast_copy")
     assert sum(bands.get(name, 0) for name in as_activations) == labelled["activation"] + labelled["logits"]
+
+
+def test_each_kind_of_mark_has_a_section_in_the_reading_guide() -> None:
+    schema = json.loads((REPOSITORY / "docs/reference/json/explain.schema.json").read_text(encoding="utf-8"))
+    guide = (REPOSITORY / "docs/explanation/marks.md").read_text(encoding="utf-8")
+    told = {kind for line in guide.splitlines() if line.startswith("## ") for kind in line[3:].split(", ")}
+    assert told == set(kinds_of_marks(schema))
+
+
+def kinds_of_marks(schema: Any) -> list[str]:
+    """The enumeration that names "constant_band", wherever the schema keeps it."""
+    values = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else []
+    if isinstance(schema, list) and "constant_band" in schema:
+        return schema
+    return next((found for value in values if (found := kinds_of_marks(value))), [])

@@ -112,7 +112,8 @@ std::optional<Mark> FindGradientRamp(const HeapAnalysis& analysis, const StepVie
             "",
             {0}};
   for (const uint32_t row : gradients) mark.bytes += analysis.store->allocations.size_bytes[row];
-  mark.text = fmt::format("The backward makes {} gradients: {}", gradients.size(), FormatBytes(mark.bytes));
+  mark.text =
+      fmt::format("The backward makes {}: {}", FormatCount(gradients.size(), "gradient"), FormatBytes(mark.bytes));
   return mark;
 }
 

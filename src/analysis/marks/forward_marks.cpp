@@ -90,7 +90,8 @@ std::optional<Mark> FindAutocastCopies(const HeapAnalysis& analysis, const StepV
     if (mark.stack.value == 0) mark.stack = table.stack[row];
   }
   if (*mark.count == 0) return std::nullopt;
-  mark.text = fmt::format("Low-precision copies of {} weights: {}", *mark.count, FormatBytes(mark.bytes));
+  mark.text =
+      fmt::format("Low-precision copies of {}: {}", FormatCount(*mark.count, "weight"), FormatBytes(mark.bytes));
   return mark;
 }
 

@@ -94,6 +94,14 @@ TEST(Marks, ARippleEndsWhenItsBlocksAreGivenBack) {
   EXPECT_EQ(ripple->bytes, 5 * kMiB);
 }
 
+// A step that a failed request cuts off tells less than one that is complete.
+TEST(Marks, TheStepThatIsToldIsComplete) {
+  const Store store = MakeTraining(3, 0, true, Ending::kFails);
+  const Marks marks = FindMarks(AnalyseHeap(store, store.heaps[0]));
+  EXPECT_EQ(marks.step, 2U);
+  EXPECT_NE(Find(marks, MarkKind::kForeachTemporaries), nullptr);
+}
+
 // Where the vocabulary's weights are frozen, the largest gradient is another parameter's.
 TEST(Marks, AFrozenVocabularyHasNoGradient) {
   for (const bool is_frozen : {false, true}) {

@@ -48,7 +48,11 @@ StepView FindRepresentativeStep(const HeapAnalysis& analysis) {
   const uint32_t peak_step = seq == kNone ? kNone : analysis.timeline.step_of_event[seq];
   std::vector<uint32_t> candidates;
   if (peak_step != kNone && steps[peak_step].is_complete) candidates.push_back(peak_step);
-  for (uint32_t step = static_cast<uint32_t>(steps.size()); step-- > 0;) candidates.push_back(step);
+  for (const bool is_complete : {true, false}) {
+    for (uint32_t step = static_cast<uint32_t>(steps.size()); step-- > 0;) {
+      if (steps[step].is_complete == is_complete) candidates.push_back(step);
+    }
+  }
   for (const uint32_t step : candidates) {
     StepView view;
     view.step = step;

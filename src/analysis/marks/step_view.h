@@ -22,8 +22,8 @@ struct StepView {
   bool HasBackward() const { return backward_begin != kNone && forward_begin != kNone; }
 };
 
-/// The complete step that shows most: the one of the peak if it is complete, else the last complete one; kNone when
-/// there is none with a forward and a backward.
+/// The complete step that shows most: the one of the peak if it is complete, else the last complete one, else the last;
+/// kNone when there is none with a forward and a backward.
 StepView FindRepresentativeStep(const HeapAnalysis& analysis);
 
 /// The step of the peak as one forward, for a run without a backward; kNone when the peak lies outside all steps.

@@ -111,7 +111,7 @@ std::optional<Mark> FindZeroGradSlope(const HeapAnalysis& analysis, const StepVi
     mark.stack = table.free_stack[row];
   }
   if (*mark.count == 0) return std::nullopt;
-  mark.text = fmt::format("zero_grad frees {} gradients: {}", *mark.count, FormatBytes(mark.bytes));
+  mark.text = fmt::format("zero_grad frees {}: {}", FormatCount(*mark.count, "gradient"), FormatBytes(mark.bytes));
   return mark;
 }
 
