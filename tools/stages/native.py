@@ -98,7 +98,12 @@ def fuzz(log: Log) -> Counts:
         (work / "corpus").mkdir(parents=True, exist_ok=True)
         own_seeds = REPOSITORY / "fuzz" / "corpus" / fuzzer.name
         command = [fuzzer, f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"]
-        command += [f"-artifact_prefix={work}/", work / "corpus", seeds, REPOSITORY / "tests" / "sample"]
+        command += [
+            f"-artifact_prefix={work}/",
+            work / "corpus",
+            seeds,
+            REPOSITORY / "tests" / "samples" / "recordings",
+        ]
         return log.check([*command, *([own_seeds] if own_seeds.is_dir() else [])])
 
     with ThreadPoolExecutor(max_workers=2) as pool:
