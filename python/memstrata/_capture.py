@@ -11,7 +11,7 @@ from typing import Any, Callable, Optional, TypeVar, Union
 from ._decorate import decorated
 from ._errors import MemstrataError, never_raises, shielded, warn
 from ._options import PathLike, make_options
-from ._recorder import Recorder, activate, active_recorder, deactivate
+from ._recorder import Recorder, activate, active_recorder, stop_active
 from ._recording import Recording
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -126,10 +126,7 @@ class profile(Recording):  # noqa: N801, a context manager is used like a functi
         recorder, self._recorder = self._recorder, None
         if recorder is None:
             return
-        try:
-            recorder.stop()
-        finally:
-            deactivate(recorder)
+        stop_active(recorder)
         self._finish(recorder.session, recorder.files, recorder.memory_stats)
         self._state = "wrote nothing"
         if not recorder.files:

@@ -169,11 +169,15 @@ def activate(recorder: Recorder) -> bool:
         return True
 
 
-def deactivate(recorder: Recorder) -> None:
+def stop_active(recorder: Recorder) -> None:
+    """Ends it; whatever goes wrong at that, the process may begin another capture."""
     global _active
-    with _active_lock:
-        if _active is recorder:
-            _active = None
+    try:
+        recorder.stop()
+    finally:
+        with _active_lock:
+            if _active is recorder:
+                _active = None
 
 
 def _stop_at_exit() -> None:

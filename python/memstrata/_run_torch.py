@@ -20,7 +20,7 @@ from typing import Any, Callable, Optional
 from ._errors import shielded
 from ._options import make_options
 from ._process_memory import resident_bytes
-from ._recorder import Recorder, activate, deactivate
+from ._recorder import Recorder, activate, stop_active
 from ._run_log import ProcessLog, RunSession
 from ._torch_counters import TorchCounters
 from ._wrapping import call_before
@@ -226,10 +226,7 @@ class TorchRecording:
         recorder, self._recorder = self._recorder, None
         if recorder is None:
             return
-        try:
-            recorder.stop()
-        finally:
-            deactivate(recorder)
+        stop_active(recorder)
         if not recorder.files and self._log is not None:
             self._log.line(
                 "missing",

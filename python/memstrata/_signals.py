@@ -59,19 +59,16 @@ class DumpOnSignal:
         """Puts everything back as it was, unless the program has changed it since."""
         if threading.current_thread() is not threading.main_thread():
             return  # handlers cannot be changed here; they do nothing of ours once the capture has ended
-        for number, previous in self._previous.items():
-            if signal.getsignal(number) == self._handle:
-                signal.signal(number, previous)
-        self._previous = {}
-        if self._writer is not None:
-            current = signal.set_wakeup_fd(-1)
-            if current != self._writer.fileno():
-                signal.set_wakeup_fd(current)
+        self._put_back()
         self._close()
 
     def forget_in_child(self) -> None:
         """After a fork: the handlers go, and our copies of the socket. The parent listens on at its own."""
         self._answered = threading.Event()
+        self._put_back()
+        self._close_ends()
+
+    def _put_back(self) -> None:
         for number, previous in self._previous.items():
             if signal.getsignal(number) == self._handle:
                 signal.signal(number, previous)
@@ -80,6 +77,8 @@ class DumpOnSignal:
             current = signal.set_wakeup_fd(-1)
             if current != self._writer.fileno():
                 signal.set_wakeup_fd(current)
+
+    def _close_ends(self) -> None:
         for end in (self._reader, self._writer):
             if end is not None:
                 end.close()
@@ -89,10 +88,7 @@ class DumpOnSignal:
         if self._reader is not None:
             with contextlib.suppress(OSError):
                 self._reader.shutdown(socket.SHUT_RDWR)  # ends the thread's recv
-        for end in (self._reader, self._writer):
-            if end is not None:
-                end.close()
-        self._reader = self._writer = None
+        self._close_ends()
 
     def _handle(self, number: int, frame: Optional[FrameType]) -> None:
         self._answered.set()

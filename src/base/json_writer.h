@@ -66,6 +66,14 @@ class JsonWriter {
     Key(key);
     text.empty() ? Null() : Value(text);
   }
+  /// An array of strings.
+  template <class Range>
+  void Texts(std::string_view key, const Range& texts) {
+    Key(key);
+    StartArray();
+    for (const auto& text : texts) Value(std::string_view(text));
+    EndArray();
+  }
   /// A list that is part of the form and has nothing in it.
   void EmptyArray(std::string_view key) {
     Key(key);

@@ -45,10 +45,7 @@ std::string SessionJson(const DryRunAnswer& answer) {
   json.Field("cuda", std::string_view(answer.wheel.cuda_version));
   json.Field("card", std::string_view(answer.request.card.name));
   json.Field("capacity_bytes", answer.request.card.visible_bytes);
-  json.Key("command");
-  json.StartArray();
-  for (const std::string& argument : answer.request.command) json.Value(std::string_view(argument));
-  json.EndArray();
+  json.Texts("command", answer.request.command);
   json.EndObject();
   json.EndObject();
   return json.Finish();

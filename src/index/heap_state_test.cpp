@@ -8,21 +8,28 @@
 namespace memstrata {
 namespace {
 
-// Adds one segment over all addresses of the heap, reserved from before the recording.
-void ReserveAll(Store& store) {
-  uint64_t end = 0;
-  for (uint32_t row = 0; row < store.allocations.size(); ++row)
-    end = std::max(end, store.allocations.addr[row] + store.allocations.block_bytes[row]);
+constexpr uint64_t kSegmentBase = 0x7f0000000000;
+
+// Adds one segment of the large pool, reserved from before the recording.
+void ReserveLarge(Store& store, Heap& heap, uint64_t size_bytes) {
   SegmentTable& table = store.segments;
-  table.addr.PushBack(0x7f0000000000);
-  table.size_bytes.PushBack(end - 0x7f0000000000 + 4096);
+  table.addr.PushBack(kSegmentBase);
+  table.size_bytes.PushBack(size_bytes);
   table.kind.PushBack(SegmentKind::kLarge);
   table.begin_seq.PushBack(kNone);
   table.end_seq.PushBack(kNone);
   table.stream.PushBack(0);
   table.pool.PushBack(kNone);
   table.stack.PushBack({0});
-  store.heaps[0].segments = {0, 1};
+  heap.segments = {0, 1};
+}
+
+// One segment over all addresses of the heap.
+void ReserveAll(Store& store) {
+  uint64_t end = 0;
+  for (uint32_t row = 0; row < store.allocations.size(); ++row)
+    end = std::max(end, store.allocations.addr[row] + store.allocations.block_bytes[row]);
+  ReserveLarge(store, store.heaps[0], end - kSegmentBase + 4096);
 }
 
 TEST(HeapState, BlocksAndHolesTileEverySegmentAtEveryMoment) {
@@ -79,12 +86,11 @@ TEST(HeapState, CountsBlocksWhoseSegmentIsMissing) {
 // A heap in one large segment of 20 MiB whose blocks are placed by hand.
 class RestsTest : public ::testing::Test {
  protected:
-  static constexpr uint64_t kBase = 0x7f0000000000;
   static constexpr uint64_t kMib = uint64_t{1} << 20;
 
   void Add(uint64_t offset_bytes, uint64_t size_bytes, uint32_t alloc_seq, uint32_t free_seq) {
     AllocationTable& table = store_.allocations;
-    table.addr.PushBack(kBase + offset_bytes);
+    table.addr.PushBack(kSegmentBase + offset_bytes);
     table.size_bytes.PushBack(size_bytes);
     table.block_bytes.PushBack(size_bytes);
     table.alloc_seq.PushBack(alloc_seq);
@@ -99,16 +105,7 @@ class RestsTest : public ::testing::Test {
   }
 
   HeapState After(uint32_t seq) {
-    SegmentTable& table = store_.segments;
-    table.addr.PushBack(kBase);
-    table.size_bytes.PushBack(20 * kMib);
-    table.kind.PushBack(SegmentKind::kLarge);
-    table.begin_seq.PushBack(kNone);
-    table.end_seq.PushBack(kNone);
-    table.stream.PushBack(0);
-    table.pool.PushBack(kNone);
-    table.stack.PushBack({0});
-    heap_.segments = {0, 1};
+    ReserveLarge(store_, heap_, 20 * kMib);
     store_.streams.push_back(0);
     for (uint32_t event = 0; event <= seq; ++event) {
       store_.events.kind.PushBack(EventKind::kAlloc);

@@ -25,16 +25,18 @@ void WriteSources(JsonWriter& json, const Store& store) {
   json.EndArray();
 }
 
+void WriteMissingItem(JsonWriter& json, std::string_view what, std::string_view why, std::string_view how_to_get) {
+  json.StartObject();
+  json.Field("what", what);
+  json.Field("why", why);
+  json.Field("how_to_get", how_to_get);
+  json.EndObject();
+}
+
 void WriteMissing(JsonWriter& json, const Store& store) {
   json.Key("missing");
   json.StartArray();
-  for (const Missing& missing : store.missing) {
-    json.StartObject();
-    json.Field("what", std::string_view(missing.what));
-    json.Field("why", std::string_view(missing.why));
-    json.Field("how_to_get", std::string_view(missing.how_to_get));
-    json.EndObject();
-  }
+  for (const Missing& missing : store.missing) WriteMissingItem(json, missing.what, missing.why, missing.how_to_get);
   json.EndArray();
 }
 

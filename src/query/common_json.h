@@ -12,6 +12,8 @@ namespace memstrata {
 /// File, format, size and whether it was cut, of the object that is open.
 void WriteSourceFields(JsonWriter& json, const Source& source);
 void WriteSources(JsonWriter& json, const Store& store);
+/// One member of the array "missing": every verb that cannot tell something says it so.
+void WriteMissingItem(JsonWriter& json, std::string_view what, std::string_view why, std::string_view how_to_get);
 void WriteMissing(JsonWriter& json, const Store& store);
 void WriteDiagnostics(JsonWriter& json, const Store& store);
 /// The array under "stack": innermost frame first.

@@ -2,6 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
+import { expect } from "vitest";
 
 const flags = [
   "--headless",
@@ -28,6 +29,12 @@ export interface Opened {
   page: Page;
   /** Errors of the console and uncaught exceptions; a test expects none. */
   problems: string[];
+}
+
+/** The end of a test: nothing went wrong on the page. */
+export async function closeClean({ page, problems }: Opened): Promise<void> {
+  expect(problems).toEqual([]);
+  await page.close();
 }
 
 export interface OpenOptions {

@@ -3,7 +3,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { writeAcceptance } from "./acceptance.ts";
 import { violations } from "./accessibility.ts";
-import { addressPart, launch, type Opened, open, outFolder, settle } from "./browser.ts";
+import { addressPart, closeClean, launch, open, outFolder, settle } from "./browser.ts";
 import { binary, sample, startServer, writeReport } from "./server.ts";
 
 const program = binary();
@@ -19,11 +19,6 @@ describe.skipIf(!program)("plan and acceptance", () => {
     browser = await launch();
   });
   afterAll(() => browser?.close());
-
-  const done = async ({ page, problems }: Opened) => {
-    expect(problems).toEqual([]);
-    await page.close();
-  };
 
   it("plans a model beside the recording, again for every move of a slider, and keeps it in the address", async () => {
     const server = await startServer(program!, [sample]);
@@ -46,8 +41,8 @@ describe.skipIf(!program)("plan and acceptance", () => {
     expect(await again.page.locator(".ms-plan__device strong").first().textContent()).toBe(await device.textContent());
     expect(await violations(page)).toEqual([]);
     await page.screenshot({ path: `${outFolder}plan-filled.png` });
-    await done(again);
-    await done(opened);
+    await closeClean(again);
+    await closeClean(opened);
     server.stop();
   });
 
@@ -70,7 +65,7 @@ describe.skipIf(!program)("plan and acceptance", () => {
     expect(await page.locator("[aria-label='no other is better in everything']").count()).toBe(2);
     expect(await violations(page)).toEqual([]);
     await page.screenshot({ path: `${outFolder}acceptance-filled-${theme}-${width}.png` });
-    await done(opened);
+    await closeClean(opened);
     server.stop();
   });
 
@@ -81,6 +76,6 @@ describe.skipIf(!program)("plan and acceptance", () => {
     await opened.page.getByText("Not accepted").waitFor();
     await opened.page.getByRole("button", { name: "Plan" }).click();
     expect(await opened.page.locator(".ms-notice").textContent()).toContain("memstrata plan");
-    await done(opened);
+    await closeClean(opened);
   });
 });

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { addressPart, launch, type Opened, open, outFolder, settle } from "./browser.ts";
+import { addressPart, closeClean, launch, open, outFolder, settle } from "./browser.ts";
 import { binary, startServer, writeReport } from "./server.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -74,18 +74,13 @@ describe.skipIf(!program || files.length === 0)("real recordings", () => {
   });
   afterAll(() => browser?.close());
 
-  const done = async ({ page, problems }: Opened) => {
-    expect(problems).toEqual([]);
-    await page.close();
-  };
-
   it.each(files.map((file) => [file.split("/").at(-1)!, file]))("%s, over the server", async (_, file) => {
     const server = await startServer(program!, [file!]);
     const opened = await open(browser, server.url);
     await goThroughViews(opened.page);
     await moveAndExport(opened.page);
     await search(opened.page);
-    await done(opened);
+    await closeClean(opened);
     server.stop();
   });
 
@@ -98,7 +93,7 @@ describe.skipIf(!program || files.length === 0)("real recordings", () => {
     await opened.page.keyboard.press("2");
     await settle(opened.page);
     expect(await opened.page.locator("[role=alert]").allTextContents()).toEqual([]);
-    await done(opened);
+    await closeClean(opened);
   });
 
   it.skipIf(files.length < 2)("compares two of them", async () => {
@@ -108,7 +103,7 @@ describe.skipIf(!program || files.length === 0)("real recordings", () => {
     await opened.page.getByRole("button", { name: "Ranks" }).click();
     await settle(opened.page);
     expect(await opened.page.locator(".ms-table tbody tr").count()).toBe(2);
-    await done(opened);
+    await closeClean(opened);
     server.stop();
   });
 });

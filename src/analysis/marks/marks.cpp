@@ -123,8 +123,9 @@ void AddAnnotations(const HeapAnalysis& analysis, const StepView& view, std::vec
     const uint32_t end = spans.end_seq[row];
     const bool is_here = spans.kind[row] == SpanKind::kAnnotation && spans.heap[row] == heap && begin != kNone &&
                          end != kNone && begin >= range.begin_seq && end <= range.end_seq && begin < end;
+    if (!is_here) continue;
     const std::string name(analysis.store->String(spans.name[row]));
-    if (!is_here || IsOfFramework(name)) continue;
+    if (IsOfFramework(name)) continue;
     const uint64_t rise = analysis.HighestIn(begin, end).bytes - analysis.live.At(Moment{begin});
     const auto same = std::find_if(found.begin(), found.end(), [&](const Mark& mark) { return mark.text == name; });
     if (same == found.end()) {

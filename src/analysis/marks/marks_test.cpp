@@ -161,6 +161,13 @@ TEST(Marks, TheTipOfAPyramidIsAFlagpole) {
   EXPECT_EQ(flagpole->bytes, 30U << 20);
 }
 
+void ExpectSoftmaxSpike(TestProgram& program, uint64_t bytes) {
+  const Store store = program.Finish();
+  const Marks marks = FindMarks(AnalyseHeap(store, store.heaps[0]));
+  ASSERT_NE(Find(marks, MarkKind::kSoftmaxSpike), nullptr);
+  EXPECT_EQ(Find(marks, MarkKind::kSoftmaxSpike)->bytes, bytes);
+}
+
 TEST(Marks, ASoftmaxOfAnInferenceIsASpike) {
   TestProgram program;
   for (int step = 0; step < 2; ++step) {
@@ -173,10 +180,7 @@ TEST(Marks, ASoftmaxOfAnInferenceIsASpike) {
     for (const uint32_t block : {shifted, exponential})
       program.Free(block, {"<module>@serve.py:9", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
   }
-  const Store store = program.Finish();
-  const Marks marks = FindMarks(AnalyseHeap(store, store.heaps[0]));
-  ASSERT_NE(Find(marks, MarkKind::kSoftmaxSpike), nullptr);
-  EXPECT_EQ(Find(marks, MarkKind::kSoftmaxSpike)->bytes, 12U << 20);
+  ExpectSoftmaxSpike(program, 12U << 20);
 }
 
 // The product before a softmax makes its input; only the result has the softmax in its stack.
@@ -190,10 +194,7 @@ TEST(Marks, ASoftmaxAndItsInputAreASpike) {
     for (const uint32_t block : {scores, result})
       program.Free(block, {"<module>@serve.py:9", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
   }
-  const Store store = program.Finish();
-  const Marks marks = FindMarks(AnalyseHeap(store, store.heaps[0]));
-  ASSERT_NE(Find(marks, MarkKind::kSoftmaxSpike), nullptr);
-  EXPECT_EQ(Find(marks, MarkKind::kSoftmaxSpike)->bytes, 12U << 20);
+  ExpectSoftmaxSpike(program, 12U << 20);
 }
 
 TEST(NextPeak, IsThePeakWithoutTheCategory) {

@@ -42,10 +42,7 @@ void WriteAxis(const GridAxis& axis, JsonWriter& json) {
   json.Field("input", std::string_view(axis.input));
   json.Field("label", std::string_view(axis.label));
   json.Field("given", static_cast<uint64_t>(axis.given));
-  json.Key("values");
-  json.StartArray();
-  for (const std::string& value : axis.values) json.Value(std::string_view(value));
-  json.EndArray();
+  json.Texts("values", axis.values);
   json.EndObject();
 }
 

@@ -62,13 +62,6 @@ void WriteDevice(const DevicePlan& device, JsonWriter& json) {
   json.EndObject();
 }
 
-void WriteTexts(std::string_view key, const std::vector<std::string>& texts, JsonWriter& json) {
-  json.Key(key);
-  json.StartArray();
-  for (const std::string& text : texts) json.Value(std::string_view(text));
-  json.EndArray();
-}
-
 void WriteStrategies(const std::vector<Strategy>& strategies, JsonWriter& json) {
   json.Key("strategies");
   json.StartArray();
@@ -101,7 +94,7 @@ void WriteTarget(const Plan& plan, JsonWriter& json) {
   json.Field("margin_at_high_bytes", target.margin_at_high_bytes);
   json.Field("runs_engine", target.runs_engine);
   json.Field("source", std::string_view(target.card.source));
-  WriteTexts("unsupported_formats", target.unsupported, json);
+  json.Texts("unsupported_formats", target.unsupported);
   json.EndObject();
 }
 
@@ -157,8 +150,8 @@ void WritePlanJson(const Plan& plan, JsonWriter& json) {
   json.Field("concurrency", plan.largest.concurrency);
   json.EndObject();
   json.Field("kv_tokens", plan.kv_tokens);
-  WriteTexts("left_out", plan.left_out, json);
-  WriteTexts("changes", plan.changes, json);
+  json.Texts("left_out", plan.left_out);
+  json.Texts("changes", plan.changes);
   WriteStrategies(plan.strategies, json);
   json.Key("diagnostics");
   json.StartArray();

@@ -94,10 +94,7 @@ Result<Answer> AnswerPlanChoices(SessionIndex& session, const Parameters& parame
   (void)session;
   (void)parameters;
   return JsonAnswer([](JsonWriter& json) {
-    json.Key("models");
-    json.StartArray();
-    for (const std::string& name : plan::PresetNames()) json.Value(std::string_view(name));
-    json.EndArray();
+    json.Texts("models", plan::PresetNames());
     json.Key("cards");
     json.StartArray();
     for (const plan::Card& card : plan::BuiltInCards()) {

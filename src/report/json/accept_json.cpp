@@ -11,13 +11,6 @@ using accept::Acceptance;
 using accept::Measured;
 using accept::RepeatFigures;
 
-void WriteTexts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
-  json.Key(key);
-  json.StartArray();
-  for (const std::string& text : texts) json.Value(std::string_view(text));
-  json.EndArray();
-}
-
 void WriteMap(JsonWriter& json, std::string_view key, const std::map<std::string, std::string>& values) {
   json.Key(key);
   json.StartObject();
@@ -111,7 +104,7 @@ void WriteRun(JsonWriter& json, const RepeatFigures& run) {
     if (!iteration.is_warmup) json.Value(iteration.duration_ns);
   }
   json.EndArray();
-  WriteTexts(json, "missing", run.gaps);
+  json.Texts("missing", run.gaps);
   json.EndObject();
 }
 
@@ -122,10 +115,10 @@ void WriteIdentity(JsonWriter& json, const Acceptance& acceptance) {
   json.TextOrNull("memstrata", identity.program_version);
   json.TextOrNull("spec_xxh128", identity.spec_hash);
   WriteMap(json, "settings", identity.settings);
-  WriteTexts(json, "command", identity.command);
+  json.Texts("command", identity.command);
   json.Field("system", std::string_view(identity.system));
-  WriteTexts(json, "frameworks", identity.frameworks);
-  WriteTexts(json, "devices", identity.devices);
+  json.Texts("frameworks", identity.frameworks);
+  json.Texts("devices", identity.devices);
   WriteMap(json, "parameters", acceptance.spec.parameters);
   WriteMap(json, "environment", acceptance.spec.environment);
   json.Key("inputs");

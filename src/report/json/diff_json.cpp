@@ -38,13 +38,6 @@ void WriteSentences(JsonWriter& json, const std::vector<Regression>& sentences) 
   json.EndArray();
 }
 
-void WriteIds(JsonWriter& json, std::string_view key, const std::vector<std::string>& ids) {
-  json.Key(key);
-  json.StartArray();
-  for (const std::string& id : ids) json.Value(std::string_view(id));
-  json.EndArray();
-}
-
 }  // namespace
 
 Status WriteDiffJson(const DiffAnswer& answer, ByteSink& sink) {
@@ -73,8 +66,8 @@ Status WriteDiffJson(const DiffAnswer& answer, ByteSink& sink) {
     json.EndObject();
   }
   json.EndArray();
-  WriteIds(json, "only_before", answer.only_before);
-  WriteIds(json, "only_after", answer.only_after);
+  json.Texts("only_before", answer.only_before);
+  json.Texts("only_after", answer.only_after);
   WriteMissing(json, *answer.recordings.back());
   WriteDiagnostics(json, *answer.recordings.back());
   json.EndObject();

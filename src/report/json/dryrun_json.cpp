@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
+#include "query/common_json.h"
 
 namespace memstrata {
 namespace {
@@ -13,13 +14,6 @@ using dryrun::DryRun;
 using dryrun::DryRunAnswer;
 using dryrun::ProcessRecord;
 using dryrun::Verdict;
-
-void WriteTexts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
-  json.Key(key);
-  json.StartArray();
-  for (const std::string& text : texts) json.Value(std::string_view(text));
-  json.EndArray();
-}
 
 void WriteCounts(JsonWriter& json, std::string_view key, const std::vector<Count>& counts) {
   json.Key(key);
@@ -138,11 +132,9 @@ void WriteMissing(JsonWriter& json, const DryRunAnswer& answer) {
   json.Key("missing");
   json.StartArray();
   if (answer.snapshot_path.empty()) {
-    json.StartObject();
-    json.Field("what", "snapshot");
-    json.Field("why", "no process wrote one: it never used the card, or it ended without its exit handlers");
-    json.Field("how_to_get", "let the program end by itself, or use --steps");
-    json.EndObject();
+    WriteMissingItem(json, "snapshot",
+                     "no process wrote one: it never used the card, or it ended without its exit handlers",
+                     "let the program end by itself, or use --steps");
   }
   json.EndArray();
 }
@@ -155,7 +147,7 @@ std::string DryRunJson(const DryRunAnswer& answer) {
   JsonWriter json;
   json.StartObject();
   json.Field("schema", "memstrata.dryrun/1");
-  WriteTexts(json, "command", answer.request.command);
+  json.Texts("command", answer.request.command);
   json.Field("exit_status", run.exit_status);
   json.Field("torch", std::string_view(answer.wheel.torch_version));
   json.Field("cuda", std::string_view(answer.wheel.cuda_version));

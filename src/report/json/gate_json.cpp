@@ -12,13 +12,6 @@ using accept::FigureCheck;
 using accept::GateAnswer;
 using accept::HeapBlame;
 
-void WriteTexts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
-  json.Key(key);
-  json.StartArray();
-  for (const std::string& text : texts) json.Value(std::string_view(text));
-  json.EndArray();
-}
-
 uint64_t WholeBytes(double bytes) { return static_cast<uint64_t>(std::llround(bytes)); }
 
 void WriteCheck(JsonWriter& json, const FigureCheck& check) {
@@ -71,7 +64,7 @@ void WriteRow(JsonWriter& json, const BlamedRow& row) {
 void WriteBlame(JsonWriter& json, const HeapBlame& blame) {
   json.StartObject();
   json.Field("heap", std::string_view(blame.heap));
-  WriteTexts(json, "sentences", blame.sentences);
+  json.Texts("sentences", blame.sentences);
   json.Key("rows");
   json.StartArray();
   for (const BlamedRow& row : blame.rows) WriteRow(json, row);
@@ -88,7 +81,7 @@ Status WriteGateJson(const GateAnswer& answer, ByteSink& sink) {
   json.Field("verdict", accept::VerdictName(answer.verdict));
   json.Field("baseline", std::string_view(answer.baseline_file));
   json.Field("baseline_run_count", answer.baseline_run_count);
-  WriteTexts(json, "runs", answer.runs);
+  json.Texts("runs", answer.runs);
   json.Key("checks");
   json.StartArray();
   for (const FigureCheck& check : answer.checks) WriteCheck(json, check);
@@ -97,7 +90,7 @@ Status WriteGateJson(const GateAnswer& answer, ByteSink& sink) {
   json.StartArray();
   for (const HeapBlame& blame : answer.blames) WriteBlame(json, blame);
   json.EndArray();
-  WriteTexts(json, "notes", answer.notes);
+  json.Texts("notes", answer.notes);
   json.EndObject();
   return sink.Write(json.Finish());
 }

@@ -104,13 +104,8 @@ void WriteMissingOf(JsonWriter& json, const std::vector<OomReport>& messages) {
   json.Key("missing");
   json.StartArray();
   for (const OomReport& report : messages) {
-    for (const OomMissing& missing : report.missing) {
-      json.StartObject();
-      json.Field("what", std::string_view(missing.what));
-      json.Field("why", std::string_view(missing.why));
-      json.Field("how_to_get", std::string_view(missing.how_to_get));
-      json.EndObject();
-    }
+    for (const OomMissing& missing : report.missing)
+      WriteMissingItem(json, missing.what, missing.why, missing.how_to_get);
   }
   json.EndArray();
 }

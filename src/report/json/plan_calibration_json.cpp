@@ -6,6 +6,7 @@
 
 #include "base/json_writer.h"
 #include "base/units.h"
+#include "query/common_json.h"
 
 namespace memstrata {
 namespace {
@@ -53,13 +54,8 @@ std::string PlanCalibrationJson(const PlanCalibration& calibration) {
   json.EndObject();
   json.Key("missing");
   json.StartArray();
-  for (const auto& [recording, why] : calibration.skipped) {
-    json.StartObject();
-    json.Field("what", std::string_view(recording));
-    json.Field("why", std::string_view(why));
-    json.Field("how_to_get", "record the whole run, with room for all its events");
-    json.EndObject();
-  }
+  for (const auto& [recording, why] : calibration.skipped)
+    WriteMissingItem(json, recording, why, "record the whole run, with room for all its events");
   json.EndArray();
   json.EmptyArray("diagnostics");
   json.EndObject();

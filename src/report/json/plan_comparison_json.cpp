@@ -1,6 +1,7 @@
 #include "report/json/plan_comparison_json.h"
 
 #include "base/json_writer.h"
+#include "query/common_json.h"
 
 namespace memstrata {
 namespace {
@@ -27,17 +28,11 @@ void WriteTerms(JsonWriter& json, const std::vector<ComparedTerm>& terms) {
 void WriteMissing(JsonWriter& json, const PlanComparison& comparison) {
   json.Key("missing");
   json.StartArray();
-  const auto write = [&json](std::string_view what, std::string_view why, std::string_view how_to_get) {
-    json.StartObject();
-    json.Field("what", what);
-    json.Field("why", why);
-    json.Field("how_to_get", how_to_get);
-    json.EndObject();
-  };
-  if (comparison.terms.empty()) write("terms", "memory ended before the third step", "give a larger --card");
+  if (comparison.terms.empty())
+    WriteMissingItem(json, "terms", "memory ended before the third step", "give a larger --card");
   for (const ComparedTerm& term : comparison.terms) {
-    if (!term.planned_bytes) write(term.term, "the plan has no such figure for this model", "");
-    if (!term.measured_bytes) write(term.term, "the model gave nothing of this kind", "");
+    if (!term.planned_bytes) WriteMissingItem(json, term.term, "the plan has no such figure for this model", "");
+    if (!term.measured_bytes) WriteMissingItem(json, term.term, "the model gave nothing of this kind", "");
   }
   json.EndArray();
 }

@@ -2,6 +2,7 @@
 
 #include "base/json_writer.h"
 #include "plan/report/plan_report.h"
+#include "query/common_json.h"
 
 namespace memstrata {
 namespace {
@@ -10,25 +11,21 @@ void WriteMissing(const std::vector<PlanResidual>& residuals, const PlanFromReco
   const MeasuredPeak& peak = answer.peak;
   json.Key("missing");
   json.StartArray();
-  const auto write = [&json](std::string_view what, std::string_view why, std::string_view how_to_get) {
-    json.StartObject();
-    json.Field("what", what);
-    json.Field("why", why);
-    json.Field("how_to_get", how_to_get);
-    json.EndObject();
-  };
   if (!peak.lower_bound_reason.empty())
-    write("measured_bytes", peak.lower_bound_reason, "record from the start of the process, with room for all events");
+    WriteMissingItem(json, "measured_bytes", peak.lower_bound_reason,
+                     "record from the start of the process, with room for all events");
   for (const std::string& input : UntoldInputs(answer.plan.workload)) {
-    write("workload." + input, "A recording does not tell it, and it was not given; the plan takes its default.",
-          "give --" + input + " as the run had it");
+    WriteMissingItem(json, "workload." + input,
+                     "A recording does not tell it, and it was not given; the plan takes its default.",
+                     "give --" + input + " as the run had it");
   }
   for (const PlanResidual& residual : residuals) {
     if (!residual.planned_bytes)
-      write(residual.term, "The plan has no term of this category.", "see --by category of summary for what it is");
+      WriteMissingItem(json, residual.term, "The plan has no term of this category.",
+                       "see --by category of summary for what it is");
     if (!residual.measured_bytes) {
-      write(residual.term, "Nothing of this kind is in the recording at its peak.",
-            "capture with labels, docs/howto/capture.md, so that kinds of memory are told apart");
+      WriteMissingItem(json, residual.term, "Nothing of this kind is in the recording at its peak.",
+                       "capture with labels, docs/howto/capture.md, so that kinds of memory are told apart");
     }
   }
   json.EndArray();

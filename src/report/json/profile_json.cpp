@@ -5,13 +5,6 @@
 namespace memstrata {
 namespace {
 
-void WriteTexts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
-  json.Key(key);
-  json.StartArray();
-  for (const std::string& text : texts) json.Value(std::string_view(text));
-  json.EndArray();
-}
-
 void WriteText(JsonWriter& json, std::string_view key, const std::optional<std::string>& text) {
   json.Field(key, text ? std::optional<std::string_view>(*text) : std::nullopt);
 }
@@ -37,8 +30,8 @@ void WriteProfileFigures(JsonWriter& json, const ProfileSummary& profile) {
   json.Field("lifetime_peak_bytes", profile.lifetime_peak_bytes);
   json.Field("utilization", profile.utilization);
   json.Field("largest_request_now_bytes", profile.largest_request_bytes);
-  WriteTexts(json, "notes", profile.notes);
-  WriteTexts(json, "xprof_differences", profile.xprof_differences);
+  json.Texts("notes", profile.notes);
+  json.Texts("xprof_differences", profile.xprof_differences);
 }
 
 void WriteProfileHelp(JsonWriter& json, const Store& store, const Heap& heap, const ProfileSummary& profile) {
@@ -70,7 +63,7 @@ void WriteProfileHelp(JsonWriter& json, const Store& store, const Heap& heap, co
   json.Field("program_temporary_bytes", planned(help.program_temporary_bytes));
   json.Field("program_padding_bytes", planned(help.program_padding_bytes));
   json.Field("program_donation_bytes", planned(help.program_donation_bytes));
-  WriteTexts(json, "sentences", help.sentences);
+  json.Texts("sentences", help.sentences);
   json.EndObject();
 }
 

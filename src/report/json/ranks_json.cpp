@@ -5,13 +5,6 @@
 namespace memstrata {
 namespace {
 
-void WriteStrings(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
-  json.Key(key);
-  json.StartArray();
-  for (const std::string& text : texts) json.Value(std::string_view(text));
-  json.EndArray();
-}
-
 void WriteRank(JsonWriter& json, const RankFigures& rank) {
   json.StartObject();
   json.Field("rank", rank.rank);
@@ -63,7 +56,7 @@ Status WriteRanksJson(const RanksAnswer& answer, ByteSink& sink) {
   JsonWriter json;
   json.StartObject();
   json.Field("schema", "memstrata.ranks/1");
-  WriteStrings(json, "sentences", answer.sentences);
+  json.Texts("sentences", answer.sentences);
   json.Key("ranks");
   json.StartArray();
   for (const RankFigures& rank : answer.ranks) WriteRank(json, rank);
@@ -96,7 +89,7 @@ Status WriteRanksJson(const RanksAnswer& answer, ByteSink& sink) {
     json.EndObject();
   }
   json.EndArray();
-  WriteStrings(json, "left_out", answer.left_out);
+  json.Texts("left_out", answer.left_out);
   json.EndObject();
   return sink.Write(json.Finish());
 }

@@ -1,6 +1,7 @@
 #include "report/json/run_json.h"
 
 #include "measure/gaps.h"
+#include "query/common_json.h"
 
 namespace memstrata {
 namespace {
@@ -24,10 +25,7 @@ void WritePeak(JsonWriter& json, std::string_view key, const MeasuredPeak& peak)
 
 void WriteCommand(JsonWriter& json, const CommandRun& run) {
   json.StartObject();
-  json.Key("command");
-  json.StartArray();
-  for (const std::string& argument : run.command) json.Value(std::string_view(argument));
-  json.EndArray();
+  json.Texts("command", run.command);
   json.Field("exit_status", run.ended ? std::optional<int32_t>(run.exit_status) : std::nullopt);
   json.Field("timed_out", run.timed_out);
   json.Field("is_beside", run.is_beside);
@@ -95,13 +93,7 @@ void WriteProcesses(JsonWriter& json, const MeasuredSession& session) {
 void WriteGaps(JsonWriter& json, const std::vector<measure::Gap>& gaps) {
   json.Key("missing");
   json.StartArray();
-  for (const measure::Gap& gap : gaps) {
-    json.StartObject();
-    json.Field("what", std::string_view(gap.what));
-    json.Field("why", std::string_view(gap.why));
-    json.Field("how_to_get", std::string_view(gap.how_to_get));
-    json.EndObject();
-  }
+  for (const measure::Gap& gap : gaps) WriteMissingItem(json, gap.what, gap.why, gap.how_to_get);
   json.EndArray();
 }
 
