@@ -1,6 +1,6 @@
 /** Draws the step with its numbered stops, alone for the screen, and with what the stops say for an exported picture. */
 import type { Theme } from "../../base/palette.ts";
-import { xAt, yAt } from "../../gfx/plot_frame.ts";
+import { type PlotFrame, xAt, yAt } from "../../gfx/plot_frame.ts";
 import { type Renderer, shifted, wrapText } from "../../gfx/renderer.ts";
 import { drawTimeline, type TimelineScene } from "../../gfx/timeline_scene.ts";
 import type { Stop } from "./model.ts";
@@ -40,12 +40,11 @@ export function drawStops(renderer: Renderer, scene: TimelineScene, stops: reado
   });
   const { curve, theme } = scene;
   if (!curve) return;
-  // A stop whose place lies before or after the picture stands at its edge, without a line down to a curve that is not there.
-  const xOf = (stop: Stop) => Math.min(frame.left + frame.width, Math.max(frame.left, xAt(frame, stop.seq)));
-  const circles = placeCircles(stops, xOf, frame.top);
+  const circles = placeCircles(stops, (stop) => stopX(frame, stop.seq, sideOf(stop.seq, scene)), frame.top);
   for (const { stop, x, y } of circles) {
     const side = sideOf(stop.seq, scene);
     if (side !== null) {
+      // No line down: the curve is not there.
       drawEdgeArrow(renderer, x, y, side === "before" ? -1 : 1, theme);
       continue;
     }
@@ -59,13 +58,24 @@ export function drawStops(renderer: Renderer, scene: TimelineScene, stops: reado
   }
 }
 
+export type Side = "before" | "after" | null;
+
 /** On which side of the picture an event lies; null when inside. */
-export function sideOf(seq: number, { begin, end }: { begin: number; end: number }): "before" | "after" | null {
+export function sideOf(seq: number, { begin, end }: { begin: number; end: number }): Side {
   return seq < begin ? "before" : seq > end ? "after" : null;
 }
 
+const arrowReach = circleRadius + 7;
+
+/** The middle of a stop's circle. Outside the picture it stands within its edge, with room for the arrow. */
+export function stopX(frame: PlotFrame, seq: number, side: Side): number {
+  if (side === "before") return frame.left + arrowReach;
+  if (side === "after") return frame.left + frame.width - arrowReach;
+  return xAt(frame, seq);
+}
+
 function drawEdgeArrow(renderer: Renderer, x: number, y: number, direction: -1 | 1, theme: Theme): void {
-  const [base, tip] = [x + direction * (circleRadius + 2), x + direction * (circleRadius + 7)];
+  const [base, tip] = [x + direction * (circleRadius + 2), x + direction * arrowReach];
   renderer.polygon([base, y - 4, tip, y, base, y + 4], theme.ink);
 }
 

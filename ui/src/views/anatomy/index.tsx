@@ -9,7 +9,7 @@ import { Canvas, useSize } from "../../widgets/picture.tsx";
 import { drawState, useTimeline } from "../../widgets/timeline_data.ts";
 import { seqAtX } from "../../widgets/timeline_plot.tsx";
 import type { View } from "../view.ts";
-import { circleRoom, drawStops, drawStory, sideOf, storySize } from "./draw_story.ts";
+import { circleRoom, drawStops, drawStory, type Side, sideOf, storySize } from "./draw_story.ts";
 import { anatomyStops, decodeEdits, type Edits, encodeEdits, noEdits, type Stop } from "./model.ts";
 import { StopLens } from "./stop_lens.tsx";
 import "./style.css";
@@ -128,7 +128,7 @@ interface StopItemProps {
   stop: Stop;
   mark: Mark | null;
   /** Where the stop lies when it is not in the picture of the step. */
-  side: "before" | "after" | null;
+  side: Side;
   edits: Edits;
   onChange: (edits: Edits) => void;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ExplainHeap, Mark } from "../../data/types.ts";
-import { sideOf } from "./draw_story.ts";
+import { sideOf, stopX } from "./draw_story.ts";
 import { anatomyStops, decodeEdits, encodeEdits, noEdits } from "./model.ts";
 
 const mark = (kind: string, begin: number): Mark => ({
@@ -55,4 +55,12 @@ describe("sideOf", () => {
     const window = { begin: 100, end: 200 };
     expect([50, 100, 200, 201].map((seq) => sideOf(seq, window))).toEqual(["before", null, null, "after"]);
   });
+});
+
+it("keeps the circle of a stop outside the step whole within the picture", () => {
+  const frame = { left: 60, top: 0, width: 900, height: 300, begin: 100, end: 200, topBytes: 1 };
+  const middles = [50, 150, 400].map((seq) => stopX(frame, seq, sideOf(seq, frame)));
+  expect(middles[0]).toBeGreaterThan(frame.left + 9);
+  expect(middles[1]).toBe(510);
+  expect(middles[2]).toBeLessThan(frame.left + frame.width - 9);
 });
