@@ -5,23 +5,14 @@
 #include <cmath>
 
 #include "base/json_writer.h"
+#include "plan/toml_table.h"
 
 namespace memstrata::accept {
 namespace {
 
-// As a TOML basic string. Control characters have no place in a command or a name and become spaces.
-std::string Quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : ReplaceInvalidUtf8(text)) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-  }
-  return out + '"';
-}
-
 std::string List(const Command& words) {
   std::string out = "[";
-  for (const std::string& word : words) out += (out.size() > 1 ? ", " : "") + Quoted(word);
+  for (const std::string& word : words) out += (out.size() > 1 ? ", " : "") + plan::QuoteToml(word);
   return out + "]";
 }
 
@@ -44,16 +35,17 @@ std::string SpecToml(const SpecDraft& draft) {
   std::string out = "# An acceptance test of a workload: `memstrata accept THIS_FILE` runs it and judges.\n";
   out += "# Every key is described in docs/reference/accept.md; unknown keys are errors.\n";
   if (!draft.source.empty()) out += fmt::format("# {}\n", OneLine(draft.source));
-  out += fmt::format("name = {}\n\n[workload]\n", Quoted(draft.name.empty() ? "workload" : draft.name));
+  out += fmt::format("name = {}\n\n[workload]\n", plan::QuoteToml(draft.name.empty() ? "workload" : draft.name));
   out += "# What will be run in use, at its largest. Or a Python function: entry = \"module:function\"\n";
   out += fmt::format("command = {}\n", List(draft.command.empty() ? Command{"python", "train.py"} : draft.command));
   out += "repeats = 3        # in fresh processes; the margin is learned from their spread\n";
   out += "warmup = 1         # runs before the measured one (of an entry: calls)\n";
   out += "timeout_s = 3600\n# inputs = [\"prompts.json\"]  # hashed and recorded\n";
   out += "# copies = 2       # so many at once\n\n[parameters]\n# {NAME} in commands; arguments of functions\n";
-  for (const auto& [name, value] : draft.parameters) out += fmt::format("{} = {}\n", Quoted(name), Quoted(value));
+  for (const auto& [name, value] : draft.parameters)
+    out += fmt::format("{} = {}\n", plan::QuoteToml(name), plan::QuoteToml(value));
   out += "\n[maximum]\n# The largest value in use, of parameters: a run below it is undecided.\n";
-  for (const auto& [name, value] : draft.maximum) out += fmt::format("{} = {}\n", Quoted(name), value);
+  for (const auto& [name, value] : draft.maximum) out += fmt::format("{} = {}\n", plan::QuoteToml(name), value);
   out += "\n[limits]\nerrors = 0\n";
   out += Limit("device_peak", draft.device_peak_bytes, "of each device, by all that use it");
   out += Limit("framework_peak", draft.framework_peak_bytes, "reserved by the framework's allocator");

@@ -4,7 +4,6 @@
 
 #include "cli/common_flags.h"
 #include "cli/output_file.h"
-#include "query/plan_residuals.h"
 #include "readers/reader.h"
 #include "report/json/plan_calibration_json.h"
 
@@ -15,16 +14,6 @@ constexpr size_t kMostProfileBytes = size_t{1} << 20;
 
 bool IsRequestFile(std::string_view path) {
   return path.ends_with(".toml") || path.ends_with(".yaml") || path.ends_with(".yml");
-}
-
-Result<MeasuredPeak> Measure(const std::string& recording, Console& console) {
-  OpenOptions options;
-  options.context.limits = DefaultReadLimits();
-  options.context.progress = [&console](const ReadProgress& progress) { console.Progress(ProgressText(progress)); };
-  const Result<Store> store = OpenSession(std::vector<std::string>{recording}, options);
-  console.ClearProgress();
-  if (!store) return tl::unexpected(store.error());
-  return MeasurePeak(*store);
 }
 
 // Adds a session to the samples, or to what was left out.
@@ -39,17 +28,18 @@ Status AddSession(const Arguments& arguments, const std::string& session, Consol
     MEMSTRATA_ASSIGN_OR_RETURN(request.card, plan::FindCard(texts.cards.front()));
   }
   request.searches_largest = request.suggests_changes = false;
-  MEMSTRATA_ASSIGN_OR_RETURN(const MeasuredPeak peak, Measure(recording, console));
+  MEMSTRATA_ASSIGN_OR_RETURN(const MeasuredPeak peak, MeasureRecording(recording, console));
   FillFromRecording(peak, request);
   MEMSTRATA_ASSIGN_OR_RETURN(const plan::Plan plan, plan::MakePlan(request));
   const std::string engine(Name(request.workload.engine));
-  if (!result.profile.engine.empty() && result.profile.engine != engine)
+  const bool is_first = result.profile.engine.empty();
+  if (!is_first && result.profile.engine != engine)
     return Fail(ErrorCode::kInvalidArgument, "The sessions are of different engines; fit a profile for each.");
   const std::string device = request.card ? request.card->id : "";
-  if (result.profile.device.empty()) result.profile.device = device;
-  if (result.profile.device != device)
+  if (!is_first && result.profile.device != device)
     return Fail(ErrorCode::kInvalidArgument, "The sessions are of different devices; fit a profile for each.");
   result.profile.engine = engine;
+  result.profile.device = device;
   if (!peak.allocated_bytes || peak.has_gaps) {
     result.skipped.emplace_back(
         recording, peak.has_gaps ? peak.lower_bound_reason : "The recording does not tell what was allocated.");
@@ -79,6 +69,16 @@ Result<plan::RequestTexts> PlanTextsOf(const Arguments& arguments, const std::st
   return texts;
 }
 
+Result<MeasuredPeak> MeasureRecording(const std::string& recording, Console& console) {
+  OpenOptions options;
+  options.context.limits = DefaultReadLimits();
+  options.context.progress = [&console](const ReadProgress& progress) { console.Progress(ProgressText(progress)); };
+  const Result<Store> store = OpenSession(std::vector<std::string>{recording}, options);
+  console.ClearProgress();
+  if (!store) return tl::unexpected(store.error());
+  return MeasurePeak(*store);
+}
+
 Result<std::optional<plan::Profile>> PlanProfileOf(const Arguments& arguments) {
   const std::optional<std::string> path = arguments.Get("--profile");
   if (!path) return std::nullopt;
@@ -98,10 +98,11 @@ Result<int> CalibratePlan(const Arguments& arguments, Console& console) {
     MEMSTRATA_TRY(AddSession(arguments, arguments.positionals[i], console, result));
   if (result.samples.empty())
     return Fail(ErrorCode::kNotFound, fmt::format("No session can be used: {}", result.skipped.front().second));
-  const plan::Profile named = std::exchange(result.profile, plan::FitProfile(result.samples));
-  result.profile.engine = named.engine;
-  result.profile.device = named.device;
-  result.profile.engine_version = arguments.Get("--engine-version").value_or("");
+  plan::Profile fitted = plan::FitProfile(result.samples);
+  fitted.engine = result.profile.engine;
+  fitted.device = result.profile.device;
+  fitted.engine_version = arguments.Get("--engine-version").value_or("");
+  result.profile = std::move(fitted);
   const std::string toml = plan::ProfileToml(result.profile);
   const std::optional<std::string> path = arguments.Get("--output");
   if (path) MEMSTRATA_TRY(WriteWhole(*path, toml));

@@ -3,11 +3,14 @@
 
 #include "cli/subcommand.h"
 #include "plan/request_file.h"
+#include "query/plan_residuals.h"
 
 namespace memstrata::cli {
 
 /// A request file (none when empty) and the flags that win over it.
 Result<plan::RequestTexts> PlanTextsOf(const Arguments& arguments, const std::string& file);
+/// What a recording measured, to be set beside a plan.
+Result<MeasuredPeak> MeasureRecording(const std::string& recording, Console& console);
 /// The profile of --profile, or nothing.
 Result<std::optional<plan::Profile>> PlanProfileOf(const Arguments& arguments);
 

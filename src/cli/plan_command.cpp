@@ -74,15 +74,9 @@ int Answer(const std::vector<Plan>& plans) {
 // The plan of what a recording shows, beside it.
 Result<int> PlanFrom(PlanRequest request, const std::vector<Card>& cards, const std::string& path,
                      const Arguments& arguments, Console& console) {
-  OpenOptions options;
-  options.context.limits = DefaultReadLimits();
-  options.context.progress = [&console](const ReadProgress& progress) { console.Progress(ProgressText(progress)); };
-  Result<Store> store = OpenSession(std::vector<std::string>{path}, options);
-  console.ClearProgress();
-  if (!store) return tl::unexpected(store.error());
   PlanFromRecording answer;
   answer.recording = path;
-  MEMSTRATA_ASSIGN_OR_RETURN(answer.peak, MeasurePeak(*store));
+  MEMSTRATA_ASSIGN_OR_RETURN(answer.peak, MeasureRecording(path, console));
   if (!cards.empty()) request.card = cards.front();
   answer.filled = FillFromRecording(answer.peak, request);
   MEMSTRATA_ASSIGN_OR_RETURN(answer.plan, plan::MakePlan(request));

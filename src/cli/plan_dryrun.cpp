@@ -55,7 +55,7 @@ Result<PlanComparison> Compare(const plan::PlanRequest& request, const Arguments
 Result<int> CompareWithDryRun(plan::PlanRequest request, const std::vector<plan::Card>& cards,
                               const Arguments& arguments, Console& console) {
   MEMSTRATA_ASSIGN_OR_RETURN(request.card, CardOf(cards));
-  request.searches_largest = false;
+  request = plan::TrialOf(request);
   MEMSTRATA_ASSIGN_OR_RETURN(const PlanComparison comparison, Compare(request, arguments));
   const Verdict verdict = comparison.run.verdict();
   if (verdict != Verdict::kFits && verdict != Verdict::kDoesNotFit) {

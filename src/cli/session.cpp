@@ -66,8 +66,7 @@ Result<std::string> AcceptanceText(const std::string& file, bool must_be_redacte
 
 // The recordings; where there is only a document to show, none, and what the run says is missing.
 Result<Store> OpenInputs(const SessionInputs& inputs, const OpenOptions& options) {
-  Result<Store> store =
-      inputs.files.empty() && inputs.HasDocument() ? OpenSession({}, options) : OpenSession(inputs.files, options);
+  Result<Store> store = OpenSession(inputs.files, options);
   if (store || store.error().code != ErrorCode::kNotFound || !inputs.HasDocument()) return store;
   store = OpenSession({}, options);
   if (store && !inputs.measured_folder.empty()) {

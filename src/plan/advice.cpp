@@ -82,19 +82,16 @@ std::vector<std::string> UnsupportedFormats(const Card& card, const Workload& wo
   return {needed};
 }
 
-std::vector<std::string> SuggestChanges(const PlanRequest& request) {
-  PlanRequest trial = request;
-  trial.searches_largest = trial.suggests_changes = false;
-  const Result<Plan> before = MakePlan(trial);
-  if (!before) return {};
+std::vector<std::string> SuggestChanges(const PlanRequest& request, const Plan& plan) {
+  PlanRequest trial = TrialOf(request);
   std::vector<std::pair<int64_t, std::string>> found;
   for (const Change& change : Candidates(request.workload)) {
     trial.workload = request.workload;
     if (!SetInput(trial.workload, change.input, change.value)) continue;
     const Result<Plan> after = MakePlan(trial);
     if (!after) continue;
-    const auto saved = static_cast<int64_t>(before->WorstDevice().total_bytes) -
-                       static_cast<int64_t>(after->WorstDevice().total_bytes);
+    const auto saved =
+        static_cast<int64_t>(plan.WorstDevice().total_bytes) - static_cast<int64_t>(after->WorstDevice().total_bytes);
     if (saved <= 0) continue;
     const bool fits = after->fits == true;
     found.emplace_back(saved,

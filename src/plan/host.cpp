@@ -51,8 +51,7 @@ void AddHost(Plan& plan) {
                                "rank when each reads it whole",
                                "load-time behaviour of common trainers", false, "parallel"});
   }
-  const bool is_cuda = !plan.target || plan.target->card.vendor.empty() || plan.target->card.vendor == "nvidia" ||
-                       plan.target->card.vendor == "amd";
+  const bool is_cuda = UsesCuda(plan.target ? std::optional(plan.target->card) : std::nullopt);
   const int64_t communicators = is_cuda ? CommunicatorCount(w.parallel) : 0;
   if (communicators > 0) {
     plan.host_lines.push_back(LineOfConstant(

@@ -6,11 +6,10 @@ namespace {
 constexpr int64_t kMostTried = int64_t{1} << 22;
 
 bool Fits(const PlanRequest& request, std::string_view input, int64_t value) {
-  PlanRequest trial = request;
-  trial.searches_largest = trial.suggests_changes = false;
+  PlanRequest trial = TrialOf(request);
   if (!SetInput(trial.workload, input, std::to_string(value))) return false;
   if (input == "sequence" && trial.model.max_positions > 0 && value > trial.model.max_positions) return false;
-  const Result<Plan> plan = MakePlan(trial);
+  const Result<Plan> plan = MakePlan(std::move(trial));
   return plan && plan->fits.value_or(false);
 }
 

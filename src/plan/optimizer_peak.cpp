@@ -54,6 +54,7 @@ void UseOptimizerPeak(const PlanRequest& request, DevicePlan& device) {
   line.basis = Basis::kMeasured;
   line.is_persistent = false;
   line.changed_by = "optimizer";
+  device.states.optimizer_transient = line.bytes;
   device.lines.push_back(std::move(line));
 }
 

@@ -13,6 +13,25 @@ constexpr uint64_t kGroupedWorkspaceBytes = uint64_t{4} << 20;  // TransformerEn
 constexpr uint64_t kGroupedStreams = 4;                         // that it runs the products of a group on
 constexpr double kHopper = 9.0;
 
+std::optional<Line> GroupedExpertsLine(const PlanRequest& request) {
+  const DecoderSpec* spec = request.model.decoder();
+  const bool has_experts = spec != nullptr && spec->experts.count > 0;
+  if (!has_experts || request.workload.engine != Engine::kMegatron || !request.workload.groups_experts)
+    return std::nullopt;
+  const bool is_hopper = request.card && request.card->compute_capability >= kHopper;
+  const uint64_t bytes = kGroupedStreams * (is_hopper ? kHopperWorkspaceBytes : kGroupedWorkspaceBytes);
+  return Line{"grouped_workspace",
+              bytes,
+              bytes,
+              kGroupedStreams * kHopperWorkspaceBytes,
+              Basis::kComputed,
+              fmt::format("{} workspaces of {} B, one for each stream of a grouped product", kGroupedStreams,
+                          bytes / kGroupedStreams),
+              "TransformerEngine's grouped products; Megatron-LM golden values of tests with and without them",
+              true,
+              "grouped-experts"};
+}
+
 }  // namespace
 
 Line LineOfConstant(std::string term, const Constant& constant, double count, std::string how) {
@@ -27,8 +46,8 @@ Line LineOfConstant(std::string term, const Constant& constant, double count, st
           ""};
 }
 
-bool UsesCuda(const PlanRequest& request) {
-  const std::string_view vendor = request.card ? std::string_view(request.card->vendor) : "";
+bool UsesCuda(const std::optional<Card>& card) {
+  const std::string_view vendor = card ? std::string_view(card->vendor) : "";
   return vendor.empty() || vendor == "nvidia" || vendor == "amd";
 }
 
@@ -51,27 +70,9 @@ Line WorkspaceLine(const PlanRequest& request) {
           ""};
 }
 
-std::optional<Line> GroupedExpertsLine(const PlanRequest& request) {
-  const DecoderSpec* spec = request.model.decoder();
-  const bool has_experts = spec != nullptr && spec->experts.count > 0;
-  if (!has_experts || request.workload.engine != Engine::kMegatron || !request.workload.groups_experts)
-    return std::nullopt;
-  const bool is_hopper = request.card && request.card->compute_capability >= kHopper;
-  const uint64_t bytes = kGroupedStreams * (is_hopper ? kHopperWorkspaceBytes : kGroupedWorkspaceBytes);
-  return Line{"grouped_workspace",
-              bytes,
-              bytes,
-              kGroupedStreams * kHopperWorkspaceBytes,
-              Basis::kComputed,
-              fmt::format("{} workspaces of {} B, one for each stream of a grouped product", kGroupedStreams,
-                          bytes / kGroupedStreams),
-              "TransformerEngine's grouped products; Megatron-LM golden values of tests with and without them",
-              true,
-              "grouped-experts"};
-}
-
 void AddWorkspaces(const PlanRequest& request, DevicePlan& device) {
-  if (UsesCuda(request)) device.lines.push_back(WorkspaceLine(request));
+  if (!UsesCuda(request.card)) return;
+  device.lines.push_back(WorkspaceLine(request));
   if (std::optional<Line> grouped = GroupedExpertsLine(request)) device.lines.push_back(std::move(*grouped));
 }
 
@@ -93,7 +94,7 @@ void AddOutsideLines(const PlanRequest& request, DevicePlan& device) {
   }
   device.lines.push_back(std::move(line));
   const int64_t communicators = CommunicatorCount(request.workload.parallel);
-  if (communicators == 0 || !UsesCuda(request)) return;
+  if (communicators == 0 || !UsesCuda(request.card)) return;
   const Constant& each = GetConstant("communicator_bytes");
   device.lines.push_back(
       LineOfConstant("communicators", each, static_cast<double>(communicators),

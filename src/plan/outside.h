@@ -11,11 +11,9 @@ Line LineOfConstant(std::string term, const Constant& constant, double count, st
 /// cuBLAS workspaces, inside the framework's allocator.
 Line WorkspaceLine(const PlanRequest& request);
 /// True on cards whose libraries are CUDA's or ROCm's, and on unknown ones.
-bool UsesCuda(const PlanRequest& request);
-/// Both kinds of workspaces below, where there are such.
+bool UsesCuda(const std::optional<Card>& card);
+/// Those, and the workspaces of Megatron's grouped products of experts, where there are such.
 void AddWorkspaces(const PlanRequest& request, DevicePlan& device);
-/// Workspaces of Megatron's grouped products of experts, inside the allocator too; nothing where there are none.
-std::optional<Line> GroupedExpertsLine(const PlanRequest& request);
 /// Context and communicators, outside it.
 void AddOutsideLines(const PlanRequest& request, DevicePlan& device);
 /// Communicators that a rank of this job makes.

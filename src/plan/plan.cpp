@@ -225,7 +225,9 @@ std::vector<Diagnostic> FillDefaults(PlanRequest& request) {
   for (const int64_t most : {model.max_positions, LearnedPositions(model) - w.new_tokens}) {
     if (!w.given.contains("sequence") && most > 0) w.sequence = std::min(w.sequence, most);
   }
-  if (!w.given.contains("weights") && model.stored_format) {
+  // Training in full is of weights in the precision, whatever format they are read from.
+  const bool keeps_format = w.task != Task::kTrain || w.TrainsAdapters();
+  if (!w.given.contains("weights") && model.stored_format && keeps_format) {
     w.weight_format = *model.stored_format;
     assumed.push_back({"info", "stored_format",
                        fmt::format("The configuration says that the weights are kept as {}.", Name(w.weight_format))});
@@ -287,8 +289,13 @@ const DevicePlan& Plan::WorstDevice() const {
                            [](const DevicePlan& a, const DevicePlan& b) { return a.total_bytes < b.total_bytes; });
 }
 
-Result<Plan> MakePlan(const PlanRequest& given) {
-  PlanRequest request = given;
+PlanRequest TrialOf(const PlanRequest& request) {
+  PlanRequest trial = request;
+  trial.searches_largest = trial.suggests_changes = false;
+  return trial;
+}
+
+Result<Plan> MakePlan(PlanRequest request) {
   const std::vector<Diagnostic> assumed = FillDefaults(request);
   if (request.model.parameters.empty() && request.model.parameter_count > 0 && !request.model.stored_weight_bytes)
     return FloorPlan(request);
@@ -308,11 +315,11 @@ Result<Plan> MakePlan(const PlanRequest& given) {
                      "memory of other processes on the device"};
     return plan;
   }
-  plan.strategies = FindStrategies(request);
+  if (request.suggests_changes) plan.strategies = FindStrategies(request);
   if (request.searches_largest && request.card) plan.largest = FindLargest(request);
   Explain(request, plan);
   plan.diagnostics.insert(plan.diagnostics.end(), assumed.begin(), assumed.end());
-  if (plan.fits == false && request.suggests_changes) plan.changes = SuggestChanges(request);
+  if (plan.fits == false && request.suggests_changes) plan.changes = SuggestChanges(request, plan);
   return plan;
 }
 

@@ -120,11 +120,14 @@ struct PlanRequest {
   std::optional<Card> card;
   std::optional<Profile> profile;  // what real runs corrected
   bool searches_largest = true;
-  bool suggests_changes = true;
+  bool suggests_changes = true;  // and strategies: what the same job would take otherwise
 };
+
+/// The request as one of many that are tried for their figures alone.
+PlanRequest TrialOf(const PlanRequest& request);
 
 /// Checks the request and makes the plan. kInvalidArgument with a sentence when it cannot be (degrees that do not
 /// divide, a workload that the model has no use for).
-Result<Plan> MakePlan(const PlanRequest& request);
+Result<Plan> MakePlan(PlanRequest request);
 
 }  // namespace memstrata::plan

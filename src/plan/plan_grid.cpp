@@ -59,7 +59,7 @@ GridCell PlanCell(PlanRequest request, const std::vector<GridAxis>& axes, const 
     const Status status = SetInput(request.workload, axes[i].input, axes[i].values[at[i]]);
     if (!status) return {{}, {}, "", status.error().message};
   }
-  Result<Plan> plan = MakePlan(request);
+  Result<Plan> plan = MakePlan(std::move(request));
   if (!plan) return {{}, {}, "", plan.error().message};
   return {std::move(plan->devices), plan->fits, plan->verdict, ""};
 }
@@ -77,8 +77,7 @@ bool Advance(const std::vector<GridAxis>& axes, std::vector<size_t>& at) {
 
 Result<PlanGrid> MakeGrid(const PlanRequest& request) {
   PlanGrid grid;
-  PlanRequest trial = request;
-  trial.searches_largest = trial.suggests_changes = false;
+  PlanRequest trial = TrialOf(request);
   trial.workload.devices = 0;  // ways to spread it are in the text
   MEMSTRATA_ASSIGN_OR_RETURN(grid.given, MakePlan(request));
   grid.axes = AxesOf(request);

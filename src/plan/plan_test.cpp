@@ -138,6 +138,23 @@ TEST(Plan, GroupedProductsOfExpertsHaveWorkspacesOnTheirStreams) {
   EXPECT_EQ(workspace("llama-3.1-8b", "yes", "h100-80g"), 0u);
 }
 
+TEST(Plan, ACardWithoutCudaHasNoWorkspacesOfIt) {
+  const Plan plan = *MakePlan(Request("mixtral-8x7b", {{"engine", "megatron"}, {"sequence", "256"}}, "tpu-v5p"));
+  for (const Line& line : plan.devices[0].lines) {
+    EXPECT_NE(line.term, "workspace");
+    EXPECT_NE(line.term, "grouped_workspace");
+  }
+}
+
+TEST(Plan, TrainingInFullIsInThePrecisionWhateverTheWeightsAreReadFrom) {
+  PlanRequest request = Request("llama-3.2-1b", {{"sequence", "256"}}, "h100-80g");
+  const Plan plain = *MakePlan(request);
+  request.model.stored_format = WeightFormat::kFp8;
+  EXPECT_EQ(MakePlan(request)->devices[0].states.parameters, plain.devices[0].states.parameters);
+  request.workload.task = Task::kForward;
+  EXPECT_LT(MakePlan(request)->devices[0].states.parameters, plain.devices[0].states.parameters);
+}
+
 TEST(Plan, ALayerThatForetellsBringsWeightsAndScoresOnTheLastStage) {
   PlanRequest request = Request("llama-3.2-1b", {{"engine", "megatron"}, {"parallel", "pp=2"}, {"accumulation", "2"}});
   const Plan plain = *MakePlan(request);

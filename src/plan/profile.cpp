@@ -28,15 +28,6 @@ std::string ConstantToml(std::string_view name, const Constant& constant) {
                      constant.high, constant.how);
 }
 
-std::string Quoted(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    if (static_cast<unsigned char>(c) >= ' ') quoted += c;
-  }
-  return quoted + "\"";
-}
-
 Result<Constant> ReadConstant(const TomlTable& document, const std::string& name, double least, double most) {
   const auto found = document.tables.find(name);
   if (found == document.tables.end())
@@ -102,7 +93,8 @@ std::string ProfileToml(const Profile& profile) {
   std::string text = fmt::format(
       "# Written by `memstrata plan calibrate`; used by `memstrata plan --profile`.\n"
       "schema = \"{}\"\nengine = {}\nengine_version = {}\ndevice = {}\nsessions = {}\n",
-      kSchema, Quoted(profile.engine), Quoted(profile.engine_version), Quoted(profile.device), profile.session_count);
+      kSchema, QuoteToml(profile.engine), QuoteToml(profile.engine_version), QuoteToml(profile.device),
+      profile.session_count);
   text += ConstantToml("peak_offset_bytes", profile.peak_offset_bytes);
   if (profile.reserved_per_allocated) text += ConstantToml("reserved_per_allocated", *profile.reserved_per_allocated);
   return text;

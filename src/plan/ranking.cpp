@@ -11,14 +11,14 @@ namespace {
 constexpr int64_t kMostDevices = 64;
 
 // The fewest devices of the card that hold the request, where one does not; nothing when none does.
-std::optional<Plan> SpreadOver(PlanRequest request) {
+std::optional<Plan> SpreadOver(const PlanRequest& request) {
   const bool trains = request.workload.task == Task::kTrain;
   for (int64_t devices = 2; devices <= kMostDevices; devices *= 2) {
-    PlanRequest trial = request;
+    PlanRequest trial = TrialOf(request);
     if (!SetInput(trial.workload, "parallel",
                   trains ? fmt::format("dp={},zero=3", devices) : fmt::format("tp={}", devices)))
       return std::nullopt;
-    Result<Plan> plan = MakePlan(trial);
+    Result<Plan> plan = MakePlan(std::move(trial));
     if (plan && plan->fits == true) return *std::move(plan);
   }
   return std::nullopt;

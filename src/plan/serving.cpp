@@ -90,7 +90,7 @@ DevicePlan ServingDevice(const PlanRequest& request) {
       Add(device,
           FromConstant("graphs", "serving_graph_bytes", width, fmt::format("CUDA graphs, hidden {}", model.hidden)));
   }
-  if (UsesCuda(request)) Add(device, WorkspaceLine(request));
+  if (UsesCuda(request.card)) Add(device, WorkspaceLine(request));
   device.framework_reserved_bytes = device.framework_peak_bytes;
   device.peak_phase = "prefill";
   AddOutsideLines(request, device);

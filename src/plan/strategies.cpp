@@ -37,14 +37,13 @@ std::vector<Strategy> FindStrategies(const PlanRequest& request) {
   std::vector<Strategy> strategies;
   if (devices <= request.workload.parallel.DeviceCount()) return strategies;
   for (const Candidate& candidate : CandidatesFor(request.workload.task, devices)) {
-    PlanRequest trial = request;
-    trial.searches_largest = trial.suggests_changes = false;
+    PlanRequest trial = TrialOf(request);
     trial.workload.devices = 0;
     trial.workload.parallel = {};
     if (!SetInput(trial.workload, "parallel", candidate.parallel)) continue;
     trial.workload.accumulation = std::max(trial.workload.accumulation, trial.workload.parallel.pipeline);
     Strategy strategy{candidate.name, candidate.parallel, candidate.cost, {}, {}, ""};
-    const Result<Plan> plan = MakePlan(trial);
+    const Result<Plan> plan = MakePlan(std::move(trial));
     if (plan) {
       strategy.device_bytes = plan->WorstDevice().total_bytes;
       strategy.fits = plan->fits;

@@ -40,10 +40,9 @@ Result<std::vector<std::string>> Values(std::string_view text) {
 }
 
 Result<SweepPoint> PlanPoint(const PlanRequest& request, std::string_view input, const std::string& value) {
-  PlanRequest trial = request;
-  trial.searches_largest = trial.suggests_changes = false;
+  PlanRequest trial = TrialOf(request);
   MEMSTRATA_TRY(SetInput(trial.workload, input, value));
-  MEMSTRATA_ASSIGN_OR_RETURN(const Plan plan, MakePlan(trial));
+  MEMSTRATA_ASSIGN_OR_RETURN(const Plan plan, MakePlan(std::move(trial)));
   const DevicePlan& worst = plan.WorstDevice();
   return SweepPoint{value, worst.total_bytes, worst.framework_peak_bytes, worst.peak_phase, plan.fits};
 }

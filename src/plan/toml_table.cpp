@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "base/json_writer.h"
+
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0
 #include <toml++/impl/preprocessor.h>
@@ -63,6 +65,15 @@ double TomlTable::Number(const std::string& key) const {
   double value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
+}
+
+std::string QuoteToml(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : ReplaceInvalidUtf8(text)) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+  }
+  return out + '"';
 }
 
 Result<TomlTable> ParseToml(std::string_view text) {

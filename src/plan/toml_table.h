@@ -24,6 +24,9 @@ struct TomlTable {
   double Number(const std::string& key) const;  // 0 when absent
 };
 
+/// A basic string of TOML. Control characters have no place in a command or a name and become spaces.
+std::string QuoteToml(std::string_view text);
+
 /// Parses at most 4 MiB; kCorruptInput says what is wrong and in which line.
 Result<TomlTable> ParseToml(std::string_view text);
 
