@@ -213,7 +213,7 @@ class XlaRecording:
     def _write_all(self) -> None:
         with shielded("asking the allocator at the end"):
             self._write_counters()
-        writes_buffers = self._trace is None and "jax" in self._names
+        writes_buffers = "jax" in self._names and (self._trace is None or self._trace.name != "jax")
         self._end_trace()
         if writes_buffers:
             with shielded("writing the buffers of JAX"):

@@ -162,10 +162,12 @@ class TorchHistory:
         """cost: PyTorch copies its whole history and looks up the names of its stacks, then it is pickled."""
         kind = reason.rstrip("0123456789")
         path = self._session.part("dumps", f"{reason}.pickle")
-        if kind == "oom" and self.oom_count <= 1 and isinstance(self._options.on_oom, Path):
-            path = self._named_oom_path(self._options.on_oom)
+        named = self._options.on_oom if kind == "oom" and self.oom_count <= 1 else None
+        if isinstance(named, Path):
+            path = self._named_oom_path(named)
         self._write(path, reason)
-        self._retention.add(kind, path)
+        if not isinstance(named, Path):  # the program's own file stays
+            self._retention.add(kind, path)
         if self._session.folder is not None:
             copy_file(path, self._session.recording)
         return path

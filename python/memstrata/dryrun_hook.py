@@ -68,9 +68,11 @@ class Recorder:
         leave = os._exit
 
         def finish_and_leave(status: int) -> NoReturn:
-            self.finish()
-            self._write_card_record()
-            leave(status)
+            try:
+                self.finish()
+                self._write_card_record()
+            finally:
+                leave(status)
 
         os._exit = finish_and_leave
 

@@ -139,7 +139,7 @@ def test_the_state_at_the_failure_goes_where_it_was_asked_to(torch: Framework, t
     output, _ = torch.run(
         OUT_OF_MEMORY
         + """
-with memstrata.profile("run.memstrata", on_oom="mine.pickle", quiet=True):
+with memstrata.profile("run.memstrata", on_oom="mine.pickle", keep=1, quiet=True):
     for _ in range(2):
         try:
             in_forward()
@@ -154,7 +154,7 @@ print(memstrata.load("mine.pickle").summary["heaps"][0]["oom_count"])
 """,
         tmp_path,
     )
-    assert (tmp_path / "mine.pickle").is_file()  # of the first: the second has not replaced it
+    assert (tmp_path / "mine.pickle").is_file()  # of the first: the second has neither replaced nor removed it
     dumps = [path.name for path in (tmp_path / "run.memstrata" / "dumps").iterdir()]
     assert dumps == ["rank0_oom002.pickle"]
     assert last_line(output) == 1

@@ -98,14 +98,7 @@ void NoteUnknowns(const DryRunAnswer& answer, const ProcessRecord& process, std:
 }
 
 void AddCounts(const std::vector<Count>& more, std::vector<Count>& counts) {
-  for (const Count& count : more) {
-    const auto known = std::ranges::find(counts, count.name, &Count::name);
-    if (known == counts.end()) {
-      counts.push_back(count);
-    } else {
-      known->count += count.count;
-    }
-  }
+  for (const Count& count : more) AddCount(counts, count.name, count.count);
 }
 
 void AddProcess(const ProcessRecord& process, ProcessRecord& whole) {

@@ -33,16 +33,6 @@ DeviceRecord& DeviceOf(ProcessRecord& record, uint64_t index) {
   return record.devices.back();
 }
 
-void Add(std::vector<Count>& counts, std::string name, uint64_t count) {
-  for (Count& known : counts) {
-    if (known.name == name) {
-      known.count += count;
-      return;
-    }
-  }
-  counts.push_back({std::move(name), count});
-}
-
 // The numbers of `fields` from the second on, as far as they are numbers.
 struct Line {
   const Fields& fields;
@@ -79,15 +69,17 @@ constexpr LineKind kLineKinds[] = {
     {"after_oom", 1, 0,
      [](const Line& line, ProcessRecord& record) { record.allocations_after_oom = line.numbers[0]; }},
     {"kernel", 1, 1,
-     [](const Line& line, ProcessRecord& record) { Add(record.kernels, Demangle(line.fields[2]), line.numbers[0]); }},
+     [](const Line& line, ProcessRecord& record) {
+       AddCount(record.kernels, Demangle(line.fields[2]), line.numbers[0]);
+     }},
     {"library", 1, 1,
-     [](const Line& line, ProcessRecord& record) { Add(record.library_calls, line.fields[2], line.numbers[0]); }},
+     [](const Line& line, ProcessRecord& record) { AddCount(record.library_calls, line.fields[2], line.numbers[0]); }},
     {"unanswered", 1, 1,
-     [](const Line& line, ProcessRecord& record) { Add(record.unanswered, line.fields[2], line.numbers[0]); }},
+     [](const Line& line, ProcessRecord& record) { AddCount(record.unanswered, line.fields[2], line.numbers[0]); }},
     {"missing", 1, 1,
-     [](const Line& line, ProcessRecord& record) { Add(record.unanswered, line.fields[2], line.numbers[0]); }},
+     [](const Line& line, ProcessRecord& record) { AddCount(record.unanswered, line.fields[2], line.numbers[0]); }},
     {"refused", 1, 1,
-     [](const Line& line, ProcessRecord& record) { Add(record.refused, line.fields[2], line.numbers[0]); }},
+     [](const Line& line, ProcessRecord& record) { AddCount(record.refused, line.fields[2], line.numbers[0]); }},
     {"reads", 1, 0, [](const Line&, ProcessRecord&) {}},  // the lines "read" say more
     {"rank", 1, 0,
      [](const Line& line, ProcessRecord& record) { record.rank = static_cast<uint32_t>(line.numbers[0]); }},
@@ -144,6 +136,16 @@ void SortByCount(std::vector<Count>& counts) {
 }
 
 }  // namespace
+
+void AddCount(std::vector<Count>& counts, std::string name, uint64_t count) {
+  for (Count& known : counts) {
+    if (known.name == name) {
+      known.count += count;
+      return;
+    }
+  }
+  counts.push_back({std::move(name), count});
+}
 
 uint64_t ProcessRecord::PeakBytes() const {
   uint64_t peak = 0;

@@ -17,6 +17,9 @@ struct Count {
   uint64_t count = 0;
 };
 
+/// One more of the name's, which may be new.
+void AddCount(std::vector<Count>& counts, std::string name, uint64_t count);
+
 /// A copy from the card to the host, made by one line of the program.
 struct ValueRead {
   std::string file;

@@ -169,10 +169,10 @@ Result<Wheel> ProbeWheel(const std::string& interpreter, const std::vector<std::
   wheel.cuda_version = value("cuda");
   wheel.cudnn_version = value("cudnn");
   wheel.nccl_version = value("nccl");
-  wheel.architectures = ParseArchitectures(value("architectures"));
   const std::string text = value("architectures");
-  const size_t portable = text.find("compute_");
-  if (portable != std::string::npos) wheel.portable_architecture = ParseArchitectures(text.substr(portable)).front();
+  wheel.architectures = ParseArchitectures(text);
+  const std::vector<int32_t> portable = ParseArchitectures(text.substr(std::min(text.find("compute_"), text.size())));
+  if (!portable.empty()) wheel.portable_architecture = portable.front();
   if (wheel.cuda_version.empty()) {
     return Fail(ErrorCode::kUnsupportedFormat,
                 fmt::format("PyTorch {} in {} is a build without CUDA. A dry run needs one with it.",

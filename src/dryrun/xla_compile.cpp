@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
+#include "base/tab_lines.h"
 #include "dryrun/child.h"
 #include "dryrun/wheel.h"
 
@@ -16,11 +15,8 @@ namespace {
 
 Result<uint64_t> Figure(const std::map<std::string, std::string>& values, const std::string& name) {
   const auto found = values.find(name);
-  uint64_t value = 0;
-  if (found != values.end()) {
-    const char* end = found->second.data() + found->second.size();
-    if (std::from_chars(found->second.data(), end, value).ptr == end && !found->second.empty()) return value;
-  }
+  const std::optional<uint64_t> value = found == values.end() ? std::nullopt : ParseUnsigned(found->second);
+  if (value) return *value;
   return Fail(ErrorCode::kInternal, fmt::format("The compiler's answer holds no {}.", name));
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "base/units.h"
@@ -85,8 +86,7 @@ void Judge(const MeasuredSession& session, const Pools& pools, DevicePeak& peak)
     peak.used = {pools.largest_bytes, std::nullopt, true, {}};
     peak.used.basis = fmt::format(
         "By the framework's own counter, which is above the {} that the samples saw; what the device held beside it "
-        "then "
-        "is not in it.",
+        "then is not in it.",
         FormatBytes(sampled_bytes));
   } else if (!session.ended) {
     peak.used.basis = "The recording was cut off: later samples are missing.";
@@ -106,14 +106,9 @@ void Judge(const MeasuredSession& session, const Pools& pools, DevicePeak& peak)
   }
 }
 
-// Whether a process that holds memory on the device is never among those that the vendor names: in a container it has
-// another number there, and so have all.
-bool NamesOtherwise(const MeasuredSession& session, uint32_t device) {
-  std::set<int32_t> named;
-  for (const DeviceSample& sample : session.device_samples) {
-    if (sample.device != device || !sample.processes) continue;
-    for (const ProcessUse& use : *sample.processes) named.insert(use.process_id);
-  }
+// Whether a process that holds memory on the device is never among those that the vendor names there: in a container it
+// has another number, and so have all.
+bool NamesOtherwise(const MeasuredSession& session, uint32_t device, const std::set<int32_t>& named) {
   for (const FrameworkProcess& process : session.processes) {
     for (const FrameworkDevice& own : process.devices) {
       const bool has_memory =
@@ -127,7 +122,7 @@ bool NamesOtherwise(const MeasuredSession& session, uint32_t device) {
 
 DevicePeak PeakOf(const MeasuredSession& session, uint32_t device, const std::vector<AllocatorPeak>& allocators) {
   const std::set<int32_t> tree(session.tree.begin(), session.tree.end());
-  std::set<int32_t> others;
+  std::set<int32_t> named;
   DevicePeak peak;
   peak.device = device;
   bool names_users = false;
@@ -140,13 +135,11 @@ DevicePeak PeakOf(const MeasuredSession& session, uint32_t device, const std::ve
       peak.own = MeasuredPeak{*own_bytes, sample.time_ns, true, "At " + RateWords(session) + "."};
     if (!sample.processes) continue;
     names_users = true;
-    for (const ProcessUse& use : *sample.processes) {
-      if (!tree.contains(use.process_id)) others.insert(use.process_id);
-    }
+    for (const ProcessUse& use : *sample.processes) named.insert(use.process_id);
   }
-  if (names_users && !NamesOtherwise(session, device)) {
-    peak.other_users.assign(others.begin(), others.end());
-    peak.used_by_others = !others.empty();
+  if (names_users && !NamesOtherwise(session, device, named)) {
+    std::ranges::set_difference(named, tree, std::back_inserter(peak.other_users));
+    peak.used_by_others = !peak.other_users.empty();
   } else {
     peak.own.reset();
   }

@@ -21,17 +21,6 @@ namespace {
 
 constexpr uint64_t kBytesPerKilobyte = 1024;  // "kB" in /proc is 1,024 bytes
 
-// The parent that a /proc/PID/stat names: "PID (name) state PPID …", where the name may hold anything.
-std::optional<int32_t> ParentIn(std::string_view stat) {
-  const size_t name_end = stat.rfind(')');
-  if (name_end == std::string_view::npos || name_end + 4 >= stat.size()) return std::nullopt;
-  std::string_view rest = stat.substr(name_end + 4);
-  rest = rest.substr(0, rest.find(' '));
-  const std::optional<uint64_t> parent = ParseUnsigned(rest);
-  if (!parent) return std::nullopt;
-  return static_cast<int32_t>(*parent);
-}
-
 struct Field {
   std::string_view name;
   uint64_t* bytes;
@@ -56,14 +45,18 @@ bool ReadFields(std::string_view text, std::span<const Field> fields) {
   return has_one;
 }
 
-// The word at a place, counted from 1, of words between single blanks; the text begins with a blank.
-std::optional<std::string_view> Word(std::string_view text, int place) {
-  for (int i = 0; i < place; ++i) {
-    const size_t blank = text.find(' ');
+// The number in a field of a /proc/PID/stat, "PID (name) state PPID …", counted from 1 as in proc(5); from the fourth
+// on. The name may hold anything.
+std::optional<uint64_t> StatNumber(std::string_view stat, int field) {
+  const size_t name_end = stat.rfind(')');
+  if (name_end == std::string_view::npos) return std::nullopt;
+  stat.remove_prefix(name_end + 1);
+  for (int before = 2; before < field; ++before) {
+    const size_t blank = stat.find(' ');
     if (blank == std::string_view::npos) return std::nullopt;
-    text.remove_prefix(blank + 1);
+    stat.remove_prefix(blank + 1);
   }
-  return text.substr(0, text.find(' '));
+  return ParseUnsigned(stat.substr(0, stat.find(' ')));
 }
 
 // Whether a process ignores SIGCHLD: the kernel then reaps its children, and counts nothing of them.
@@ -83,8 +76,9 @@ std::multimap<int32_t, int32_t> ChildrenByParent() {
   while (const dirent* entry = folder ? readdir(folder.get()) : nullptr) {
     const std::optional<uint64_t> id = ParseUnsigned(entry->d_name);
     if (!id) continue;
-    if (const std::optional<int32_t> parent = ParentIn(ReadKernelFile(fmt::format("/proc/{}/stat", *id))))
-      children.emplace(*parent, static_cast<int32_t>(*id));
+    constexpr int kParent = 4;
+    if (const std::optional<uint64_t> parent = StatNumber(ReadKernelFile(fmt::format("/proc/{}/stat", *id)), kParent))
+      children.emplace(static_cast<int32_t>(*parent), static_cast<int32_t>(*id));
   }
   return children;
 }
@@ -134,12 +128,9 @@ std::optional<ProportionalMemory> ReadProportionalMemory(int32_t process_id) {
 
 bool HadChildren(int32_t process_id) {
   const std::string stat = ReadKernelFile(fmt::format("/proc/{}/stat", process_id));
-  const size_t name_end = stat.rfind(')');
-  if (name_end == std::string::npos) return true;
-  // Each process has page faults, and they are added to those of the parent that waits for it: field 11.
-  constexpr int kFaultsOfChildren = 11 - 2;
-  const std::optional<std::string_view> faults = Word(std::string_view(stat).substr(name_end + 1), kFaultsOfChildren);
-  if (!faults || ParseUnsigned(*faults) != 0U) return true;
+  // Each process has page faults, and they are added to those of the parent that waits for it.
+  constexpr int kFaultsOfChildren = 11;
+  if (StatNumber(stat, kFaultsOfChildren) != 0U) return true;
   const std::string status = ReadKernelFile(fmt::format("/proc/{}/status", process_id));
   return IgnoresChildren(status);
 }

@@ -36,6 +36,7 @@ class SessionFolder {
  public:
   explicit SessionFolder(const std::string& folder) : folder_(folder), earlier_(folder_.string() + ".earlier") {}
   ~SessionFolder() {
+    if (!is_ours_) return;  // what lies there is the earlier one still
     std::error_code ignored;
     fs::remove_all(is_started_ ? earlier_ : folder_, ignored);
     if (!is_started_ && fs::exists(earlier_, ignored)) fs::rename(earlier_, folder_, ignored);
@@ -49,6 +50,7 @@ class SessionFolder {
       fs::remove_all(earlier_, problem);  // of a recorder that was killed just then
       if (!problem) fs::rename(folder_, earlier_, problem);
     }
+    is_ours_ = !problem;
     if (!problem) fs::create_directories(folder_ / "processes", problem);
     if (!problem) fs::permissions(folder_, fs::perms::owner_all, problem);
     if (!problem) return {};
@@ -60,6 +62,7 @@ class SessionFolder {
  private:
   const fs::path folder_;
   const fs::path earlier_;
+  bool is_ours_ = false;
   bool is_started_ = false;
 };
 
