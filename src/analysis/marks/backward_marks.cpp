@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <queue>
 
 #include "analysis/marks/step_marks.h"
 #include "base/units.h"
@@ -30,6 +32,25 @@ uint64_t LargestParameterBytes(const HeapAnalysis& analysis) {
   return largest;
 }
 
+// The gradient of a tensor in between is gone before the update; that of a parameter waits for it. An update in the
+// backward itself leaves no such difference.
+bool WaitsForUpdate(const AllocationTable& table, const StepView& view, uint32_t row) {
+  const bool is_update_later = view.optimizer_begin != kNone && view.optimizer_begin >= view.backward_end;
+  return !is_update_later || table.free_requested_seq[row] >= view.optimizer_begin;
+}
+
+// The most of these rows that live at one moment. rows: in the order of their allocation
+uint32_t MostTogether(const AllocationTable& table, const std::vector<uint32_t>& rows) {
+  std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> ends;  // of those that live
+  size_t most = 0;
+  for (const uint32_t row : rows) {
+    while (!ends.empty() && ends.top() < table.alloc_seq[row]) ends.pop();
+    ends.push(table.free_requested_seq[row]);
+    most = std::max(most, ends.size());
+  }
+  return static_cast<uint32_t>(most);
+}
+
 // The gradient of the largest parameter when it is among the first (the head's) or the last (the embedding's) that the
 // backward makes, in a model that has logits. Where that parameter is frozen there is none.
 std::optional<Mark> FindVocabularyGradient(const HeapAnalysis& analysis, const StepView& view, bool is_head) {
@@ -40,7 +61,7 @@ std::optional<Mark> FindVocabularyGradient(const HeapAnalysis& analysis, const S
   const size_t edge = std::max<size_t>(1, gradients.size() / 10);
   for (size_t i = 0; i < edge; ++i) {
     const uint32_t row = is_head ? gradients[i] : gradients[gradients.size() - 1 - i];
-    if (table.size_bytes[row] != largest) continue;
+    if (table.size_bytes[row] != largest || !WaitsForUpdate(table, view, row)) continue;
     const uint32_t end =
         table.free_requested_seq[row] == kNone ? analysis.heap->events.size() : table.free_requested_seq[row] + 1;
     return Mark{is_head ? MarkKind::kHeadGradient : MarkKind::kEmbeddingGradient,
@@ -61,18 +82,23 @@ std::optional<Mark> FindBackwardStartSpike(const HeapAnalysis& analysis, const S
   if (view.logits_bytes == 0) return std::nullopt;
   const AllocationTable& table = analysis.store->allocations;
   const uint32_t early = view.backward_begin + (view.backward_end - view.backward_begin) / 20 + 8;
-  Mark mark{MarkKind::kBackwardStartSpike, view.step, kNone, 0, 0, 0, "", {0}};
+  std::vector<uint32_t> rows;
   for (const uint32_t row : view.made) {
     const bool is_of_loss = MadeInBackward(table, view, row) && table.alloc_seq[row] < early &&
                             table.size_bytes[row] == view.logits_bytes && analysis.CategoryOf(row) == Category::kLogits;
-    if (!is_of_loss) continue;
-    mark.begin_seq = std::min(mark.begin_seq, table.alloc_seq[row]);
-    mark.end_seq = std::max(mark.end_seq, table.alloc_seq[row] + 1);
-    mark.bytes += table.size_bytes[row];
-    mark.count = *mark.count + 1;
+    if (is_of_loss) rows.push_back(row);
   }
-  if (*mark.count == 0) return std::nullopt;
-  mark.text = fmt::format("Gradients of the loss, logits-sized: {} x {}", *mark.count, FormatBytes(view.logits_bytes));
+  if (rows.empty()) return std::nullopt;
+  const uint32_t most = MostTogether(table, rows);
+  Mark mark{MarkKind::kBackwardStartSpike,
+            view.step,
+            table.alloc_seq[rows.front()],
+            table.alloc_seq[rows.back()] + 1,
+            most * view.logits_bytes,
+            most,
+            "",
+            {0}};
+  mark.text = fmt::format("Gradients of the loss, logits-sized: {} x {}", most, FormatBytes(view.logits_bytes));
   return mark;
 }
 

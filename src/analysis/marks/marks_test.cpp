@@ -118,7 +118,7 @@ TEST(Marks, AFrozenVocabularyHasNoGradient) {
     }
     kept.push_back(program.Alloc(16 << 20, {"<module>@train.py:11", "cross_entropy@torch/nn/functional.py:3000"}));
     const uint32_t root = program.Alloc(4, {"<module>@train.py:12", "_make_grads@torch/autograd/__init__.py:220"});
-    program.Free(program.Alloc(16 << 20, {}), {});
+    for (int i = 0; i < 2; ++i) program.Free(program.Alloc(16 << 20, {}), {});  // one after the other
     for (int i = 0; i < 12; ++i) {
       if (i == 0 && !is_frozen) program.Alloc(40 << 20, {});
       program.Alloc(1 << 20, {});
@@ -129,6 +129,8 @@ TEST(Marks, AFrozenVocabularyHasNoGradient) {
     const Marks marks = FindMarks(AnalyseHeap(store, store.heaps[0]));
     ASSERT_NE(Find(marks, MarkKind::kLogitsSlab), nullptr);
     EXPECT_EQ(Find(marks, MarkKind::kHeadGradient) == nullptr, is_frozen);
+    ASSERT_NE(Find(marks, MarkKind::kBackwardStartSpike), nullptr);
+    EXPECT_EQ(Find(marks, MarkKind::kBackwardStartSpike)->count, 1U);
   }
 }
 
