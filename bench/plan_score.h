@@ -48,7 +48,9 @@ struct HeldOut {
 /// rows with the same bounds, with two hundredths of room.
 HeldOut ScoreHeldOut(const std::vector<ScoredRow>& rows);
 
-/// Fills best, low, high and error from a device of a plan.
+/// Fills best, low, high and error.
+void SetFigures(uint64_t low, uint64_t best, uint64_t high, ScoredRow& row);
+/// The same from a device of a plan.
 void SetPrediction(const plan::DevicePlan& device, ScoredRow& row);
 /// Errors of estimators that need no model of a step.
 void SetNaiveErrors(const plan::PlanRequest& request, ScoredRow& row);

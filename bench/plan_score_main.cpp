@@ -197,9 +197,32 @@ void WriteHeldOut(const HeldOut& held_out, JsonWriter& json) {
   json.EndObject();
 }
 
+// What a table cannot do without. A renamed or cut file is not a table without a finding.
+std::vector<std::string_view> ColumnsOf(std::string_view kind) {
+  if (kind == "--dryrun") return {"row", "config", "task", "batch", "seq", "peak_allocated"};
+  if (kind == "--points") return {"id", "mode", "model", "hardware", "metric", "value", "unit"};
+  return {"cond_key", "file", "quality", "args_json", "mem_allocated_last", "mem_max_last"};
+}
+
+constexpr char kUsage[] =
+    "usage: plan_score [--points CSV] [--megatron CSV] [--dryrun CSV] [--json]\n"
+    "Scores `memstrata plan` against measured memory: a line for each row with low, best, high, measured and the "
+    "signed\n"
+    "error, then a summary for each family, beside estimators that know nothing of the step. Rows out of scope say "
+    "why.\n"
+    "  --points CSV     published measurements\n"
+    "  --megatron CSV   golden values of Megatron's functional tests\n"
+    "  --dryrun CSV     dry runs; the models' files are in configs/ beside it\n"
+    "  --json           the same as JSON\n";
+
 Result<std::vector<ScoredRow>> ScoreTable(std::string_view kind, const std::string& path) {
   MEMSTRATA_ASSIGN_OR_RETURN(const std::string text, plan::ReadSmallFile(path, kMaxTableBytes));
   const std::vector<CsvRow> rows = ParseCsv(text);
+  if (rows.empty()) return tl::unexpected(Error{ErrorCode::kInvalidArgument, "there is no row", path, {}});
+  for (const std::string_view column : ColumnsOf(kind)) {
+    if (rows.front().find(column) == rows.front().end())
+      return tl::unexpected(Error{ErrorCode::kInvalidArgument, fmt::format("no column \"{}\"", column), path, {}});
+  }
   if (kind == "--dryrun") return ScoreDryRuns(rows, path.substr(0, path.find_last_of('/') + 1));
   if (kind == "--points") return ScorePoints(rows);
   return ScoreMegatron(rows);
@@ -214,9 +237,13 @@ int Run(int argc, char** argv) {
       json = true;
       continue;
     }
+    if (flag == "--help") {
+      fmt::print("{}", kUsage);
+      return 0;
+    }
     const bool is_table = flag == "--dryrun" || flag == "--points" || flag == "--megatron";
     if (!is_table || i + 1 == argc) {
-      fmt::print(stderr, "usage: plan_score [--points CSV] [--megatron CSV] [--dryrun CSV] [--json]\n");
+      fmt::print(stderr, "{}", kUsage);
       return 2;
     }
     Result<std::vector<ScoredRow>> scored = ScoreTable(flag, argv[++i]);
@@ -225,6 +252,10 @@ int Run(int argc, char** argv) {
       return 1;
     }
     rows.insert(rows.end(), scored->begin(), scored->end());
+  }
+  if (rows.empty()) {
+    fmt::print(stderr, "{}", kUsage);
+    return 2;
   }
   if (!json) {
     PrintText(rows);
@@ -253,13 +284,17 @@ int Run(int argc, char** argv) {
 
 }  // namespace
 
+void SetFigures(uint64_t low, uint64_t best, uint64_t high, ScoredRow& row) {
+  row.low_bytes = low;
+  row.best_bytes = best;
+  row.high_bytes = high;
+  if (row.measured_bytes && *row.measured_bytes > 0) row.error = RelativeError(best, *row.measured_bytes);
+}
+
 void SetPrediction(const plan::DevicePlan& device, ScoredRow& row) {
   row.bounds = device.peak_spread;
-  row.best_bytes = device.framework_peak_bytes;
-  row.low_bytes = device.framework_peak_low_bytes;
-  row.high_bytes = device.framework_peak_high_bytes;
   row.peak_phase = device.peak_phase;
-  if (row.measured_bytes && *row.measured_bytes > 0) row.error = RelativeError(row.best_bytes, *row.measured_bytes);
+  SetFigures(device.framework_peak_low_bytes, device.framework_peak_bytes, device.framework_peak_high_bytes, row);
 }
 
 void SetNaiveErrors(const plan::PlanRequest& request, ScoredRow& row) {

@@ -1,57 +1,16 @@
 #include <algorithm>
 #include <cctype>
 
+#include "plan/kv_cache.h"
 #include "plan/request_file.h"
 #include "plan/serving.h"
 #include "plan_score.h"
+#include "plan_score_names.h"
 
 namespace memstrata::bench {
 namespace {
 
 using plan::PlanRequest;
-
-// Part of a name in the table → what it stands for; the first that is found counts.
-using NameMap = std::pair<std::string_view, std::string_view>;
-
-constexpr NameMap kModels[] = {{"llama 3.1 405b", "llama-3.1-405b"},
-                               {"llama 3.1 70b", "llama-3.1-70b"},
-                               {"llama 3 70b", "llama-3.1-70b"},
-                               {"llama-3-70b", "llama-3.1-70b"},
-                               {"llama-3.1-70b", "llama-3.1-70b"},
-                               {"llama-3.3-70b", "llama-3.1-70b"},
-                               {"llama 3.1 8b", "llama-3.1-8b"},
-                               {"llama 3 8b", "llama-3.1-8b"},
-                               {"llama-3-8b", "llama-3.1-8b"},
-                               {"llama-3.1-8b", "llama-3.1-8b"},
-                               {"llama 2 7b", "llama-2-7b"},
-                               {"llama2 7b", "llama-2-7b"},
-                               {"llama-2 7b", "llama-2-7b"},
-                               {"llama 2 13b", "llama-2-13b"},
-                               {"llama 2 70b", "llama-2-70b"},
-                               {"codellama 34b", "codellama-34b"},
-                               {"phi-1.5", "phi-1.5"},
-                               {"stablelm alpha 3b", "stablelm-alpha-3b"},
-                               {"falcon 7b", "falcon-7b"},
-                               {"falcon 40b", "falcon-40b"},
-                               {"qwen3 8b", "qwen3-8b"},
-                               {"r1-distill-qwen-14b", "qwen2.5-14b"},
-                               {"distill-14b", "qwen2.5-14b"},
-                               {"deepseek-v2-lite", "deepseek-v2-lite"},
-                               {"v2-lite", "deepseek-v2-lite"},
-                               {"bert_base", "bert-base"},
-                               {"bert_large", "bert-large"},
-                               {"bert-large", "bert-large"},
-                               {"gpt2_large", "gpt2-large"},
-                               {"gpt2_xl", "gpt2-xl"},
-                               {"vit-h", "vit-huge-14"},
-                               {"vit_huge", "vit-huge-14"},
-                               {"gemma-3-4b", "gemma-3-4b"}};
-
-constexpr NameMap kCards[] = {{"h100 96", "h100-96g"}, {"h200", "h200"},           {"h100", "h100-80g"},
-                              {"gb200", "b200"},       {"b200", "b200"},           {"a100 40", "a100-40g"},
-                              {"a100-40", "a100-40g"}, {"a100", "a100-80g"},       {"a6000", "48GiB"},
-                              {"4090", "rtx4090"},     {"v100", "v100-16g"},       {"4070", "16GiB"},
-                              {"l40s", "l40s"},        {"16gb class", "15.77GiB"}, {"178.36", "b200"}};
 
 constexpr std::string_view kConvolutional[] = {"vgg", "resnet", "xception", "mobilenet", "efficientnet", "inception"};
 
@@ -61,18 +20,12 @@ std::string Lower(std::string text) {
   return text;
 }
 
-template <size_t N>
-std::string_view Lookup(const NameMap (&map)[N], const std::string& text) {
-  const std::string lower = Lower(text);
-  for (const auto& [part, value] : map) {
-    if (lower.find(part) != std::string::npos) return value;
-  }
-  return "";
-}
-
 bool Mentions(const CsvRow& row, std::string_view column, std::string_view word) {
   return Lower(Cell(row, column)).find(word) != std::string::npos;
 }
+
+// What the model's cache takes, whatever the device: "cache per token", "cache" of so many tokens.
+bool IsCacheOfModel(const CsvRow& row) { return Lower(Cell(row, "metric")).starts_with("cache"); }
 
 std::string OutOfScope(const CsvRow& row) {
   for (const std::string_view name : kConvolutional) {
@@ -81,9 +34,9 @@ std::string OutOfScope(const CsvRow& row) {
   const std::string& mode = Cell(row, "mode");
   if (mode == "op" || mode == "overhead") return "no model: one operation or library alone";
   if (Cell(row, "model").empty() || Mentions(row, "model", "see issue")) return "no model";
-  if (Lookup(kModels, Cell(row, "model")).empty()) return "a model whose configuration is not built in";
-  if (Cell(row, "hardware").empty()) return "no hardware";
-  if (Lookup(kCards, Cell(row, "hardware")).empty()) return "a device that is not in the table";
+  if (FindModelName(Cell(row, "model")).empty()) return "a model whose configuration is not built in";
+  if (Cell(row, "hardware").empty() && !IsCacheOfModel(row)) return "no hardware";
+  if (!Cell(row, "hardware").empty() && !FindDevice(Cell(row, "hardware"))) return "a device that is not in the table";
   if (Cell(row, "metric").find("activation peak") != std::string::npos) return "an engine's internal figure";
   return "";
 }
@@ -124,7 +77,8 @@ void SetPrecision(const CsvRow& row, plan::Workload& w) {
   const std::string text = Lower(Cell(row, "precision") + " " + Cell(row, "method"));
   const auto has = [&](std::string_view word) { return text.find(word) != std::string::npos; };
   if (has("fp32 (") || text.starts_with("fp32")) w.precision = plan::Precision::kFloat32;
-  if (has("fp32 params") || w.engine == plan::Engine::kTorchtitan) w.precision = plan::Precision::kBfloat16Autocast;
+  const bool is_mixed = has("fp32 params") || text.starts_with("amp") || has("autocast");
+  if (is_mixed || w.engine == plan::Engine::kTorchtitan) w.precision = plan::Precision::kBfloat16Autocast;
   if (has("-dq")) {
     w.weight_format = plan::WeightFormat::kNf4Double;
   } else if (has("nf4") || has("fp4 ") || has("qlora")) {
@@ -133,7 +87,31 @@ void SetPrecision(const CsvRow& row, plan::Workload& w) {
     w.weight_format = plan::WeightFormat::kInt8;
   } else if (has("gptq") || has("awq")) {
     w.weight_format = plan::WeightFormat::kInt4Group128;
+  } else if (w.task == plan::Task::kServe && has("nvfp4")) {
+    w.weight_format = plan::WeightFormat::kNvfp4;
+  } else if (w.task == plan::Task::kServe && has("fp8")) {
+    w.weight_format = plan::WeightFormat::kFp8;
   }
+}
+
+void SetOptimizer(const CsvRow& row, plan::Workload& w) {
+  using plan::OptimizerName;
+  constexpr std::pair<std::string_view, OptimizerName> kNames[] = {{"8bit", OptimizerName::kAdamW8bit},
+                                                                   {"8-bit", OptimizerName::kAdamW8bit},
+                                                                   {"fused adam", OptimizerName::kAdamWFused},
+                                                                   {"adafactor", OptimizerName::kAdafactorTransformers},
+                                                                   {"momentum", OptimizerName::kSgdMomentum},
+                                                                   {"sgd", OptimizerName::kSgd},
+                                                                   {"lion", OptimizerName::kLion},
+                                                                   {"muon", OptimizerName::kMuon}};
+  const std::string text = Lower(Cell(row, "optimizer"));
+  for (const auto& [word, name] : kNames) {
+    if (text.find(word) == std::string::npos) continue;
+    w.optimizer = name;
+    break;
+  }
+  const std::string method = text + " " + Lower(Cell(row, "method"));
+  if (method.find("offload") != std::string::npos) w.offload = plan::Offload::kOptimizer;
 }
 
 void SetMethod(const CsvRow& row, plan::Workload& w) {
@@ -155,6 +133,14 @@ void SetMethod(const CsvRow& row, plan::Workload& w) {
   }
 }
 
+// "vLLM util 0.90": the engine and its share of the device.
+void SetServing(const CsvRow& row, plan::Workload& w) {
+  w.engine = Mentions(row, "method", "sglang") ? plan::Engine::kSglang : plan::Engine::kVllm;
+  const std::string method = Lower(Cell(row, "method"));
+  const size_t share = method.find("util");
+  if (share != std::string::npos) w.memory_fraction = std::strtod(method.c_str() + share + 4, nullptr);
+}
+
 PlanRequest RequestOf(const CsvRow& row) {
   PlanRequest request;
   request.searches_largest = false;
@@ -164,9 +150,10 @@ PlanRequest RequestOf(const CsvRow& row) {
   if (Mentions(row, "source", "torchtitan")) w.engine = plan::Engine::kTorchtitan;
   if (Mentions(row, "source", "megatron")) w.engine = plan::Engine::kMegatron;
   if (Mentions(row, "source", "deepspeed")) w.engine = plan::Engine::kDeepSpeed;
-  if (mode == "serve") w.engine = plan::Engine::kVllm;
+  if (mode == "serve") SetServing(row, w);
   SetParallel(row, w.parallel);
   SetPrecision(row, w);
+  SetOptimizer(row, w);
   SetMethod(row, w);
   constexpr double kUsualSequence = 512;  // of encoders and examples that give none
   constexpr double kUsualPrompt = 64;
@@ -179,7 +166,7 @@ PlanRequest RequestOf(const CsvRow& row) {
     if (w.engine == plan::Engine::kTorchtitan) w.batch = std::max<int64_t>(1, w.batch / w.parallel.pipeline);
   }
   w.use_cache = mode != "finetune";
-  request.model = *plan::DescribePreset(Lookup(kModels, Cell(row, "model")));
+  request.model = *plan::DescribePreset(FindModelName(Cell(row, "model")));
   if (Mentions(row, "source", "litgpt")) {
     // LitGPT has an own head in every model and PyTorch's own activation functions.
     if (auto* decoder = std::get_if<plan::DecoderSpec>(&request.model.step)) {
@@ -193,12 +180,39 @@ PlanRequest RequestOf(const CsvRow& row) {
     w.mask = plan::AttentionMask::kNone;
     if (spec->text) w.sequence = std::min(w.sequence, spec->text->position_count);
   }
-  const Result<plan::Card> card = plan::FindCard(Lookup(kCards, Cell(row, "hardware")));
+  const Result<plan::Card> card = FindDevice(Cell(row, "hardware"));
   if (card) request.card = *card;
   return request;
 }
 
+// Tokens that a cache is of: "… @204800", "@1M", "cache per 131072-token sequence", else the column "seq".
+int64_t TokensOfCache(const CsvRow& row) {
+  const std::string& model = Cell(row, "model");
+  const std::string& metric = Cell(row, "metric");
+  const size_t at = model.find('@');
+  const std::string text = at != std::string::npos            ? model.substr(at + 1)
+                           : metric.starts_with("cache per ") ? metric.substr(10)
+                                                              : std::string();
+  char* end = nullptr;
+  const double count = std::strtod(text.c_str(), &end);
+  const double unit = *end == 'M' ? 0x1p20 : *end == 'K' ? 0x1p10 : 1;
+  return static_cast<int64_t>(count > 0 ? count * unit : NumberCell(row, "seq", 1));
+}
+
+bool IsPerToken(const CsvRow& row) {
+  const std::string metric = Lower(Cell(row, "metric"));
+  return metric.starts_with("cache per") && metric.ends_with("token");
+}
+
+void SetCache(const CsvRow& row, const PlanRequest& request, ScoredRow& scored) {
+  const plan::CacheLayout layout = plan::LayoutOf(request.workload);
+  const uint64_t bytes = IsPerToken(row) ? plan::CacheBytesPerToken(request.model, layout)
+                                         : plan::SequenceCacheBytes(request.model, TokensOfCache(row), layout);
+  SetFigures(bytes, bytes, bytes, scored);
+}
+
 std::string FamilyOf(const CsvRow& row, const PlanRequest& request) {
+  if (IsCacheOfModel(row) || Cell(row, "unit") == "tokens") return "points-cache";
   if (request.workload.task == plan::Task::kServe) return "points-serving";
   if (request.workload.task == plan::Task::kGenerate) return "points-inference";
   if (request.workload.TrainsAdapters()) return "points-lora";
@@ -233,6 +247,13 @@ void SetFromMetric(const CsvRow& row, const PlanRequest& request, const plan::De
   if (request.workload.task == plan::Task::kServe && metric.find("kv") != std::string::npos && pool) {
     use(pool->low_bytes, pool->bytes, pool->high_bytes);
   }
+  if (Cell(row, "unit") == "tokens" && pool && pool->tokens > 0) {  // compared as tokens, whatever a token takes
+    const double tokens_per_byte = static_cast<double>(pool->tokens) / static_cast<double>(pool->bytes);
+    const auto tokens = [&](uint64_t bytes) {
+      return static_cast<uint64_t>(static_cast<double>(bytes) * tokens_per_byte);
+    };
+    use(tokens(pool->low_bytes), static_cast<uint64_t>(pool->tokens), tokens(pool->high_bytes));
+  }
   SetPrediction(view, scored);
 }
 
@@ -245,6 +266,11 @@ ScoredRow ScoreRow(const CsvRow& row) {
   if (!scored.out_of_scope.empty()) return scored;
   const PlanRequest request = RequestOf(row);
   scored.family = FamilyOf(row, request);
+  if (IsCacheOfModel(row)) {
+    scored.measured_bytes = static_cast<uint64_t>(NumberCell(row, "value", 0) * UnitBytes(Cell(row, "unit")));
+    SetCache(row, request, scored);
+    return scored;
+  }
   const Result<plan::Plan> plan = plan::MakePlan(request);
   if (!plan) {
     scored.out_of_scope = plan.error().message;
