@@ -47,7 +47,7 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
     { theme: "light", width: 1600, height: 900, zoom: 1 },
     { theme: "dark", width: 1024, height: 768, zoom: 1 },
     { theme: "dark", width: 2560, height: 1300, zoom: 1 },
-    { theme: "light", width: 1440, height: 900, zoom: 2 },
+    { theme: "light", width: 1024, height: 768, zoom: 2 },
   ] as const;
   describe.each(rooms)("$theme theme, $width px, zoom $zoom", (room) => {
     it.each(views)("shows %s without errors and without accessibility violations", async (view) => {

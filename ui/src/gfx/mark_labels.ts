@@ -1,7 +1,7 @@
 /** Chooses which marks of a run become labels of the picture, and what they say. */
 import { markHeading } from "../base/marks.ts";
 import { cutEnd } from "../base/text.ts";
-import type { ExplainHeap, Mark } from "../data/types.ts";
+import type { ExplainHeap, Mark, Phase } from "../data/types.ts";
 
 const detailLength = 36;
 
@@ -16,15 +16,41 @@ export interface MarkLabel {
   priority: number;
 }
 
-/** Where on its range a shape is best pointed at. */
-export function anchorSeq(mark: Mark): number {
-  if (["forward_ramp", "gradient_ramp", "optimizer_state_init"].includes(mark.kind))
-    return Math.max(mark.begin_seq, mark.end_seq - 1);
-  if (
-    ["softmax_spike", "logits_slab", "backward_start_spike", "optimizer_flagpole", "backward_cliff"].includes(mark.kind)
-  )
-    return mark.begin_seq;
-  return Math.floor((mark.begin_seq + mark.end_seq) / 2);
+type Place = "begin" | "quarter" | "middle" | "end" | "end of forward";
+
+/** Where on its range a shape is best pointed at: a block where it is made, a ramp at its top, a pyramid where it rises. */
+const placeOfKind: Readonly<Record<string, Place>> = {
+  autocast_copies: "end of forward",
+  backward_cliff: "begin",
+  backward_start_spike: "begin",
+  embedding_gradient: "begin",
+  foreach_temporaries: "quarter",
+  forward_ramp: "end",
+  gradient_ramp: "end",
+  head_gradient: "begin",
+  logits_slab: "begin",
+  optimizer_flagpole: "begin",
+  optimizer_state_init: "end",
+  softmax_spike: "begin",
+};
+
+/** @param phases of the heap: what the forward collects is seen where it ends, though some of it lives longer */
+export function anchorSeq(mark: Mark, phases: readonly Phase[]): number {
+  const { begin_seq: begin, end_seq: end } = mark;
+  const last = Math.max(begin, end - 1);
+  const forward = phases.find((phase) => phase.name === "forward" && phase.begin_seq <= begin && begin < phase.end_seq);
+  switch (placeOfKind[mark.kind] ?? "middle") {
+    case "begin":
+      return begin;
+    case "quarter":
+      return begin + Math.floor((end - begin) / 4);
+    case "end":
+      return last;
+    case "end of forward":
+      return Math.min(last, forward ? Math.max(begin, forward.end_seq - 1) : last);
+    default:
+      return Math.floor((begin + end) / 2);
+  }
 }
 
 /**
@@ -46,7 +72,7 @@ export function chooseMarks(explain: ExplainHeap): MarkLabel[] {
     const size = Math.log2(1 + Math.abs(mark.bytes)) / 64;
     labels.push({
       mark: index,
-      seq: anchorSeq(mark),
+      seq: anchorSeq(mark, explain.phases),
       title: markHeading(mark.kind, mark.bytes),
       detail: cutEnd(mark.text, detailLength),
       priority: 1 / (counts.get(mark.kind) ?? 1) + size,

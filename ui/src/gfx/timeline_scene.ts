@@ -119,7 +119,7 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFram
   };
   const peakX = scene.peakSeq === null ? null : xAt(frame, rows.position(scene.peakSeq));
   renderer.rect(0, 0, renderer.width, renderer.height, theme.surface);
-  drawGrid(renderer, frame, theme);
+  if (curve) drawGrid(renderer, frame, theme);
   renderer.clip(frame.left, frame.top, frame.width, frame.height, () => {
     if (curve?.hasReserved) drawIdle(renderer, curve, frame, theme);
     if (stack) drawStack(renderer, stack, frame, style);
@@ -139,7 +139,8 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFram
   else if (!lens) drawPeak(renderer, scene, frame, rows);
   // After the labels: their leaders pass behind the lens.
   if (lens && scene.lens) drawLens(renderer, scene.lens, lens, frame, scene.peakSeq!, { ...style, pinnedRow: null });
-  drawByteAxis(renderer, frame, theme);
+  // Before the first tile there is no scale.
+  if (curve) drawByteAxis(renderer, frame, theme);
   drawHorizontalAxis(renderer, frame, scene.axis, theme);
   if (scene.showGauge && scene.capacityBytes !== null) drawGaugeOf(renderer, scene, frame);
   return frame;

@@ -16,6 +16,7 @@ const mark = (kind: string, begin: number): Mark => ({
 });
 const explain = {
   marks: [mark("zero_grad_slope", 50), mark("logits_slab", 20), mark("forward_ramp", 0)],
+  phases: [],
   anatomy: { step: 1, marks: [0, 99, 2] },
 } as unknown as ExplainHeap;
 

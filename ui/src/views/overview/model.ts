@@ -11,7 +11,7 @@ export interface BarPart {
   key: string;
   label: string;
   bytes: number;
-  kind: "category" | "idle" | "free";
+  kind: "category" | "overhead" | "idle" | "free";
   /** Null for parts that are not a category. */
   category: string | null;
 }
@@ -32,14 +32,20 @@ export function categoryBytes(rows: readonly { category: string | null; bytes: n
     .sort((one, two) => rank(one.category) - rank(two.category));
 }
 
+/** What the allocator says of one moment. */
+export interface AllocatorBytes {
+  reserved_bytes: number | null;
+  idle_bytes: number | null;
+}
+
 /**
- * The parts of the capacity bar at the peak: who holds it, idle in the cache, not reserved. They add up to the bar.
- * In an XLA profile all that is not in use is free; nothing is idle in a cache.
+ * The parts of the capacity bar at the peak: who holds it, what the allocator adds to it (rounding, frees that wait), idle in the
+ * cache, not reserved. They add up to the bar. In an XLA profile all that is not in use is free; nothing is idle in a cache.
  */
 export function capacityParts(
   held: readonly CategoryBytes[],
   capacityBytes: number | null,
-  reservedAtPeakBytes: number | null,
+  atPeak: AllocatorBytes | null,
   isProfile: boolean,
 ): BarPart[] {
   const parts: BarPart[] = held.map(({ category, bytes }) => ({
@@ -50,9 +56,12 @@ export function capacityParts(
     category,
   }));
   const used = parts.reduce((sum, part) => sum + part.bytes, 0);
-  const reserved = isProfile ? used : Math.max(used, reservedAtPeakBytes ?? used);
-  if (reserved > used)
-    parts.push({ key: "idle", label: "idle in cache", bytes: reserved - used, kind: "idle", category: null });
+  const reserved = isProfile ? used : Math.max(used, atPeak?.reserved_bytes ?? used);
+  const idle = Math.min(reserved - used, atPeak?.idle_bytes ?? reserved - used);
+  const overhead = reserved - used - idle;
+  if (overhead > 0)
+    parts.push({ key: "overhead", label: "rounding", bytes: overhead, kind: "overhead", category: null });
+  if (idle > 0) parts.push({ key: "idle", label: "idle in cache", bytes: idle, kind: "idle", category: null });
   const free = (capacityBytes ?? 0) - reserved;
   const freeLabel = isProfile ? "free" : "not reserved by the allocator";
   if (free > 0) parts.push({ key: "free", label: freeLabel, bytes: free, kind: "free", category: null });

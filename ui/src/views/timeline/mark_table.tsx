@@ -33,7 +33,7 @@ export function MarkTable() {
         rowKey={(mark) => `${mark.kind} ${mark.begin_seq} ${mark.end_seq} ${mark.bytes}`}
         maxHeight="220px"
         onSelect={(mark) => {
-          app.setCursor(anchorSeq(mark));
+          app.setCursor(anchorSeq(mark, app.explainHeap.value?.phases ?? []));
           app.showRange({ begin: mark.begin_seq, end: mark.end_seq });
         }}
       />
