@@ -62,6 +62,11 @@ SessionHost::SessionHost(std::vector<std::string> files, SessionLoader loader) :
 
 SessionHost::~SessionHost() {
   if (reader_.joinable()) reader_.join();
+  RemoveAddedFiles();
+}
+
+void SessionHost::RemoveAddedFiles() {
+  const std::lock_guard lock(mutex_);
   std::error_code ignored;  // a leftover in the temporary folder is no reason to fail at the end
   if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
 }

@@ -48,6 +48,8 @@ class SessionHost {
   /// Stores what `read` gives under a temporary name and starts to read the session anew with it.
   /// errors: kIo, kInvalidArgument (name), kLimitExceeded (while another read runs)
   Status AddFile(std::string_view name, const BodyReader& read);
+  /// Removes the files that were added, for an end that cannot wait for the destructor. The session stays.
+  void RemoveAddedFiles();
   /// Blocks until nothing is being read (for the command line).
   void WaitUntilRead();
   bool IsReading() const;

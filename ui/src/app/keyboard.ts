@@ -71,7 +71,7 @@ export function handleKey(event: KeyboardEvent, app: AppState, openHelp: () => v
   const inControl = event.target instanceof HTMLInputElement;
   if (inControl && event.key.startsWith("Arrow")) return;
   const explain = app.explainHeap.peek();
-  const marks = () => (explain?.marks ?? []).map((mark) => anchorSeq(mark, explain?.phases ?? []));
+  const marks = () => (explain ? explain.marks.map((mark) => anchorSeq(mark, explain)) : []);
   const steps = () => (explain?.steps ?? []).map((step) => step.begin_seq);
   const actions: Record<string, () => void> = {
     w: () => zoom(app, zoomStep),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ExplainHeap, Mark, Phase } from "../data/types.ts";
+import type { ExplainHeap, Mark, Phase, Step } from "../data/types.ts";
 import { anchorSeq, chooseMarks } from "./mark_labels.ts";
 
 function mark(kind: string, step: number, bytes = 100): Mark {
@@ -8,7 +8,7 @@ function mark(kind: string, step: number, bytes = 100): Mark {
 }
 
 function explain(marks: Mark[], anatomy: number[]): ExplainHeap {
-  return { marks, phases: [], anatomy: { step: 2, marks: anatomy } } as unknown as ExplainHeap;
+  return { marks, phases: [], steps: [], anatomy: { step: 2, marks: anatomy } } as unknown as ExplainHeap;
 }
 
 describe("chooseMarks", () => {
@@ -42,9 +42,13 @@ describe("chooseMarks", () => {
 });
 
 describe("anchorSeq", () => {
+  const step = { begin_seq: 112 } as unknown as Step;
   const forward = { name: "forward", begin_seq: 90, end_seq: 115 } as unknown as Phase;
   it.each([
-    ["forward_ramp", 119],
+    ["forward_ramp", 110],
+    ["gradient_ramp", 115],
+    // What is left over is seen where the next step begins.
+    ["growth", 112],
     ["softmax_spike", 100],
     ["zero_grad_slope", 110],
     ["foreach_temporaries", 105],
@@ -54,10 +58,11 @@ describe("anchorSeq", () => {
     // Copies are all there at the end of the forward, though some live on.
     ["autocast_copies", 114],
   ])("points %s out where its shape is", (kind, seq) => {
-    expect(anchorSeq(mark(kind, 1), [forward])).toBe(seq);
+    expect(anchorSeq(mark(kind, 1), { phases: [forward], steps: [step] })).toBe(seq);
   });
 
-  it("stays inside the range of a mark whose phase is not known", () => {
-    expect(anchorSeq(mark("autocast_copies", 1), [])).toBe(119);
+  it("stays inside the range of a mark whose phase and steps are not known", () => {
+    for (const kind of ["autocast_copies", "growth"])
+      expect(anchorSeq(mark(kind, 1), { phases: [], steps: [] })).toBe(110);
   });
 });

@@ -11,7 +11,15 @@ import { drawByteAxis, drawGrid, drawHorizontalAxis } from "./draw_axes.ts";
 import { drawBlock, drawCapacity, drawGauge, drawIdle, drawLive, drawOoms, drawReserved } from "./draw_curves.ts";
 import { drawSpanRows, drawStepLines, type SpanRows, spanRowsHeight } from "./draw_spans.ts";
 import { drawStack, groupFills, type StackStyle } from "./draw_stack.ts";
-import { drawLabels, type Label, laneRowHeight, laneRows, placeLabels } from "./label_lane.ts";
+import {
+  drawLabels,
+  isOnText,
+  type Label,
+  laneRowHeight,
+  laneRows,
+  type PlacedLabel,
+  placeLabels,
+} from "./label_lane.ts";
 import { drawLens, isSpike, lensPlace } from "./lens.ts";
 import { chooseMarks } from "./mark_labels.ts";
 import { type PlotFrame, valueAt, xAt, yAt } from "./plot_frame.ts";
@@ -106,7 +114,13 @@ export function spanRowsOf(scene: TimelineScene): SpanRows {
   };
 }
 
-export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFrame {
+/** A drawn picture: where its plot lies and which labels stand above it. */
+export interface DrawnTimeline {
+  frame: PlotFrame;
+  labels: readonly PlacedLabel[];
+}
+
+export function drawTimeline(renderer: Renderer, scene: TimelineScene): DrawnTimeline {
   const { theme, stack, curve } = scene;
   const frame = timelineFrame(scene, renderer.width, renderer.height);
   const rows = spanRowsOf(scene);
@@ -118,6 +132,11 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFram
     fast: scene.fast,
   };
   const peakX = scene.peakSeq === null ? null : xAt(frame, rows.position(scene.peakSeq));
+  const lane = hasLane(scene, renderer.height) ? placeLane(renderer, scene, frame, rows) : null;
+  const leaders = [
+    ...(scene.leaderSeqs ?? []).map((seq) => xAt(frame, rows.position(seq))),
+    ...(lane?.placed ?? []).map((label) => label.leaderX),
+  ];
   renderer.rect(0, 0, renderer.width, renderer.height, theme.surface);
   if (curve) drawGrid(renderer, frame, theme);
   renderer.clip(frame.left, frame.top, frame.width, frame.height, () => {
@@ -125,7 +144,6 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFram
     if (stack) drawStack(renderer, stack, frame, style);
     if (curve) drawLive(renderer, curve, frame, theme);
     if (curve) drawBlock(renderer, curve, frame, theme);
-    const leaders = (scene.leaderSeqs ?? []).map((seq) => xAt(frame, rows.position(seq)));
     if (curve?.hasReserved) drawReserved(renderer, curve, frame, theme, peakX, scene.fast, leaders);
     if (scene.capacityBytes !== null) drawCapacity(renderer, scene.capacityBytes, frame, theme);
     if (stack && scene.grouped) drawBandLabels(renderer, stack, frame, bandInks(stack, scene));
@@ -134,8 +152,8 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFram
   drawSpanRows(renderer, frame, rows, 0, theme);
   drawStepLines(renderer, frame, rows, theme);
   const wanted = scene.peakSeq !== null && scene.lens && curve && scene.axis === "seq" && isSpike(scene.lens);
-  const lens = wanted ? lensPlace(curve, frame, scene.peakSeq!) : null;
-  if (hasLane(scene, renderer.height)) drawLabelLane(renderer, scene, frame, rows);
+  const lens = wanted ? lensPlace(curve, frame, scene.peakSeq!, leaders) : null;
+  if (lane) drawLane(renderer, lane, frame, theme);
   else if (!lens) drawPeak(renderer, scene, frame, rows);
   // After the labels: their leaders pass behind the lens.
   if (lens && scene.lens) drawLens(renderer, scene.lens, lens, frame, scene.peakSeq!, { ...style, pinnedRow: null });
@@ -143,7 +161,7 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFram
   if (curve) drawByteAxis(renderer, frame, theme);
   drawHorizontalAxis(renderer, frame, scene.axis, theme);
   if (scene.showGauge && scene.capacityBytes !== null) drawGaugeOf(renderer, scene, frame);
-  return frame;
+  return { frame, labels: lane?.placed ?? [] };
 }
 
 /** On dimmed fills the ink of the theme is the readable one. */
@@ -152,9 +170,24 @@ function bandInks(stack: StackModel, scene: TimelineScene): string[] {
   return fills.map((fill) => (scene.pinnedRow === null ? fill.text : scene.theme.ink));
 }
 
-function drawLabelLane(renderer: Renderer, scene: TimelineScene, frame: PlotFrame, rows: SpanRows): void {
-  const { curve, theme } = scene;
-  if (!curve) return;
+interface Lane {
+  placed: PlacedLabel[];
+  dropped: number;
+}
+
+function laneTop(frame: PlotFrame): number {
+  return frame.top - laneRows * laneRowHeight - 4;
+}
+
+/** The label whose text lies under a place of the picture. */
+export function labelAt({ frame, labels }: DrawnTimeline, x: number, y: number): PlacedLabel | null {
+  const row = Math.floor((y - laneTop(frame)) / laneRowHeight);
+  return labels.find((label) => label.row === row && isOnText(label, x)) ?? null;
+}
+
+function placeLane(renderer: Renderer, scene: TimelineScene, frame: PlotFrame, rows: SpanRows): Lane | null {
+  const { curve } = scene;
+  if (!curve) return null;
   const labels: Label[] = [];
   const add = (seq: number, title: string, detail: string, priority: number, mark: number) => {
     const x = xAt(frame, rows.position(seq));
@@ -171,14 +204,15 @@ function drawLabelLane(renderer: Renderer, scene: TimelineScene, frame: PlotFram
       : "highest live memory of the run";
     add(scene.peakSeq, `Peak ${formatBytes(peak)}`, detail, 10, -1);
   }
-  const laneTop = frame.top - laneRows * laneRowHeight - 4;
-  const { placed, dropped } = placeLabels(labels, laneRows, frame.left, frame.left + frame.width);
-  drawLabels(renderer, placed, laneTop, theme);
-  if (dropped > 0) {
-    const lines = [`${dropped} more`, `${plural(dropped, "label")}:`, "zoom in"];
-    for (const [index, line] of lines.entries())
-      renderer.text(line, frame.left - 8, laneTop + 8 + 15 * index, { fill: theme.ink3, align: "right" });
-  }
+  return placeLabels(labels, laneRows, frame.left, frame.left + frame.width);
+}
+
+function drawLane(renderer: Renderer, { placed, dropped }: Lane, frame: PlotFrame, theme: Theme): void {
+  drawLabels(renderer, placed, laneTop(frame), theme);
+  if (dropped === 0) return;
+  const lines = [`${dropped} more`, `${plural(dropped, "label")}:`, "zoom in"];
+  for (const [index, line] of lines.entries())
+    renderer.text(line, frame.left - 8, laneTop(frame) + 8 + 15 * index, { fill: theme.ink3, align: "right" });
 }
 
 /** Height of a ring. Beside a narrow spike it stands on top of it: a leader must not run along the spike and hide it. */

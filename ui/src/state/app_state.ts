@@ -45,6 +45,8 @@ export class AppState {
   readonly capacityScale: Signal<boolean>;
   readonly options: Signal<Readonly<Record<string, string>>>;
   readonly themeName: Signal<ThemeName>;
+  /** The mark whose page of the reading guide is open, by its index in the heap. */
+  readonly helpMark = signal<number | null>(null);
   /** Sentence for the right end of the status bar: what was merged or left out. */
   readonly reductionNote = signal("");
   /** Sentence that a screen reader speaks. */

@@ -62,7 +62,7 @@ export function anatomyStops(explain: ExplainHeap, edits: Edits): Stop[] {
     return {
       key: `m${index}`,
       mark: index,
-      seq: anchorSeq(mark, explain.phases),
+      seq: anchorSeq(mark, explain),
       title: markHeading(mark.kind, mark.bytes),
     };
   });

@@ -94,7 +94,7 @@ function capital(text: string): string {
 /** Second line: how long, where the peak lies, what is only a lower bound. */
 export function conditions(heap: Heap, summary: SummaryHeap | null, explain: ExplainHeap | null): string {
   const parts = [
-    `${formatCount(heap.event_count)} events, ${formatCount(heap.allocation_count)} allocations on ${heap.id}`,
+    `${formatCount(heap.event_count)} ${plural(heap.event_count, "event")}, ${formatCount(heap.allocation_count)} ${plural(heap.allocation_count, "allocation")} on ${heap.id}`,
   ];
   const steps = explain?.steps.length ?? 0;
   if (steps > 0) parts.push(`${formatCount(steps)} ${plural(steps, "step")}`);
@@ -131,7 +131,7 @@ export function stackRows(holders: Holders): HolderRow[] {
   const rows = listed.map((holder) => ({
     key: holder.key,
     name: holder.label,
-    where: holder.where || "no Python frame",
+    where: holder.where || (holder.stack_id === null ? "no Python frame" : ""),
     category: holder.category,
     bytes: holder.bytes,
     blockCount: holder.block_count,
@@ -141,7 +141,7 @@ export function stackRows(holders: Holders): HolderRow[] {
   const rest = holders.row_count - listed.length;
   if (rest <= 0) return rows;
   const bytes = holders.total_bytes - rows.reduce((sum, row) => sum + row.bytes, 0);
-  const blockCount = holders.total_block_count - rows.reduce((sum, row) => sum + row.blockCount, 0);
+  const blockCount = holders.total_block_count - rows.reduce((sum, row) => sum + (row.blockCount ?? 0), 0);
   const name = `${formatCount(rest)} smaller ${plural(rest, "stack")}`;
   return [...rows, { key: "rest", name, where: "", category: null, bytes, blockCount, tip: "", isRest: true }];
 }
@@ -160,7 +160,8 @@ export function profileRows(summary: SummaryHeap): HolderRow[] {
       holder.category === "stack" ? "reserved by programs" : [holder.data_type, holder.shape].filter(Boolean).join(" "),
     category: holder.category,
     bytes: holder.bytes,
-    blockCount: holder.block_count,
+    // The stack and what was there before are bytes without blocks.
+    blockCount: holder.name ? null : holder.block_count,
     tip: holder.region_type ?? "",
     isRest: holder.category === "other",
   }));
