@@ -127,14 +127,34 @@ TEST_F(RouterTest, AnUploadThatBreaksOffChangesNothing) {
   EXPECT_EQ(read_files_.size(), 1U);
 }
 
-TEST_F(RouterTest, AFailedReadIsSaidInEveryAnswer) {
+TEST_F(RouterTest, AFileThatCannotBeReadTakesNothingAway) {
   fails_ = true;
   HttpRequest request = Get("api/v1/sources?name=b.pickle");
   request.method = "POST";
   ASSERT_EQ(router_.TakeUpload(request, Body("x")).status, 200);
   session_.WaitUntilRead();
-  EXPECT_NE(router_.Answer(Get("api/v1/progress")).body->find("\"offset\":7"), std::string::npos);
-  EXPECT_EQ(router_.Answer(Get("api/v1/session")).status, 422);
+  const std::string progress = *router_.Answer(Get("api/v1/progress")).body;
+  EXPECT_NE(progress.find("\"ready\""), std::string::npos);
+  EXPECT_NE(progress.find("\"offset\":7"), std::string::npos) << "why the new one is not there";
+  EXPECT_EQ(router_.Answer(Get("api/v1/session")).status, 200);
+  EXPECT_FALSE(std::filesystem::exists(read_files_.back()));
+  // The next one is added to what was there before.
+  fails_ = false;
+  ASSERT_EQ(router_.TakeUpload(request, Body("x")).status, 200);
+  session_.WaitUntilRead();
+  EXPECT_EQ(read_files_.size(), 2U);
+  EXPECT_NE(router_.Answer(Get("api/v1/progress")).body->find("\"error\":null"), std::string::npos);
+}
+
+TEST_F(RouterTest, AFailedFirstReadIsSaidInEveryAnswer) {
+  SessionHost broken({"a.pickle"}, [](const std::vector<std::string>&, const auto&) {
+    return Result<std::shared_ptr<SessionIndex>>(
+        tl::unexpected(Error{ErrorCode::kCorruptInput, "It is broken.", "a.pickle", 7}));
+  });
+  broken.WaitUntilRead();
+  Router router(broken, std::string(kToken), 8080);
+  EXPECT_NE(router.Answer(Get("api/v1/progress")).body->find("\"failed\""), std::string::npos);
+  EXPECT_EQ(router.Answer(Get("api/v1/session")).status, 422);
 }
 
 TEST(RandomToken, IsLongAndNeverTheSame) {

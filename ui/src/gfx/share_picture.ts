@@ -24,6 +24,7 @@ export function drawShare(renderer: Renderer, scene: TimelineScene, texts: Share
   drawTimeline(shifted(renderer, margin, headHeight, width, height), {
     ...scene,
     showLabels: true,
+    isStill: true,
     showGauge: scene.capacityBytes !== null,
     pinnedRow: null,
   });

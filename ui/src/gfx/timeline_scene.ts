@@ -41,6 +41,8 @@ export interface TimelineScene {
   capacityBytes: number | null;
   capacityScale: boolean;
   peakSeq: number | null;
+  /** True where the recording may have missed a higher peak. */
+  peakIsLowerBound: boolean;
   showLabels: boolean;
   showGauge: boolean;
   /** Room above the plot for what another view draws there, in pixels. */
@@ -49,6 +51,8 @@ export interface TimelineScene {
   leaderSeqs?: readonly number[];
   /** True for the frames of a movement that would be too slow in full. */
   fast: boolean;
+  /** True for a picture that is saved: nothing in it asks for a movement. */
+  isStill: boolean;
   /** Tile of the few events round the peak. */
   lens: StackModel | null;
 }
@@ -146,14 +150,15 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): DrawnTim
     if (curve) drawBlock(renderer, curve, frame, theme);
     if (curve?.hasReserved) drawReserved(renderer, curve, frame, theme, peakX, scene.fast, leaders);
     if (scene.capacityBytes !== null) drawCapacity(renderer, scene.capacityBytes, frame, theme);
-    if (stack && scene.grouped) drawBandLabels(renderer, stack, frame, bandInks(stack, scene));
+    if (stack && scene.grouped)
+      drawBandLabels(renderer, stack, frame, bandInks(stack, scene), scene.pinnedRow === null ? null : theme.surface);
     if (curve) drawOoms(renderer, curve, frame, theme);
   });
   drawSpanRows(renderer, frame, rows, 0, theme);
   drawStepLines(renderer, frame, rows, theme);
   const wanted = scene.peakSeq !== null && scene.lens && curve && scene.axis === "seq" && isSpike(scene.lens);
   const lens = wanted ? lensPlace(curve, frame, scene.peakSeq!, leaders) : null;
-  if (lane) drawLane(renderer, lane, frame, theme);
+  if (lane) drawLane(renderer, lane, frame, scene);
   else if (!lens) drawPeak(renderer, scene, frame, rows);
   // After the labels: their leaders pass behind the lens.
   if (lens && scene.lens) drawLens(renderer, scene.lens, lens, frame, scene.peakSeq!, { ...style, pinnedRow: null });
@@ -202,15 +207,22 @@ function placeLane(renderer: Renderer, scene: TimelineScene, frame: PlotFrame, r
     const detail = next
       ? `without ${categoryLabel(next.remove)}: ${formatBytes(next.new_peak_bytes)}`
       : "highest live memory of the run";
-    add(scene.peakSeq, `Peak ${formatBytes(peak)}`, detail, 10, -1);
+    add(scene.peakSeq, `Peak ${peakText(scene, peak)}`, detail, 10, -1);
   }
   return placeLabels(labels, laneRows, frame.left, frame.left + frame.width);
 }
 
-function drawLane(renderer: Renderer, { placed, dropped }: Lane, frame: PlotFrame, theme: Theme): void {
+function drawLane(
+  renderer: Renderer,
+  { placed, dropped }: Lane,
+  frame: PlotFrame,
+  { theme, isStill }: TimelineScene,
+): void {
   drawLabels(renderer, placed, laneTop(frame), theme);
   if (dropped === 0) return;
-  const lines = [`${dropped} more`, `${plural(dropped, "label")}:`, "zoom in"];
+  const count = [`${dropped} more`, plural(dropped, "label")];
+  // A picture that is sent to somebody does not zoom.
+  const lines = isStill ? count : [count[0]!, `${count[1]!}:`, "zoom in"];
   for (const [index, line] of lines.entries())
     renderer.text(line, frame.left - 8, laneTop(frame) + 8 + 15 * index, { fill: theme.ink3, align: "right" });
 }
@@ -225,6 +237,10 @@ function ringY(curve: CurveModel, frame: PlotFrame, x: number): number {
   return yAt(frame, isSpike ? highest : curve.liveMax[at(x)]!);
 }
 
+function peakText(scene: TimelineScene, bytes: number): string {
+  return `${scene.peakIsLowerBound ? "at least " : ""}${formatBytes(bytes)}`;
+}
+
 function drawPeak(renderer: Renderer, scene: TimelineScene, frame: PlotFrame, rows: SpanRows): void {
   const { curve, peakSeq, theme } = scene;
   if (!curve || peakSeq === null) return;
@@ -232,10 +248,11 @@ function drawPeak(renderer: Renderer, scene: TimelineScene, frame: PlotFrame, ro
   if (x < frame.left || x > frame.left + frame.width) return;
   const bytes = curve.liveMax[curve.columns.columnOfSeq(peakSeq)]!;
   const y = yAt(frame, bytes);
-  const text = `peak ${formatBytes(bytes)}`;
+  const text = `peak ${peakText(scene, bytes)}`;
   const left = x + 10 + renderer.measure(text, { bold: true }) > frame.left + frame.width;
   renderer.circle(x, y, 2.8, theme.surface, { stroke: theme.ink, width: 1 });
-  renderer.text(text, left ? x - 8 : x + 8, y, {
+  // Beside its ring, but clear of the upper edge of the plot.
+  renderer.text(text, left ? x - 8 : x + 8, Math.max(y, frame.top + 9), {
     fill: theme.ink,
     bold: true,
     halo: theme.surface,

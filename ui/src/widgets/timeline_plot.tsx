@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { categoryLabel } from "../base/palette.ts";
 import { formatBytes, formatCount, formatDuration } from "../base/units.ts";
-import type { Allocation } from "../data/types.ts";
+import type { Allocation, StackFrame } from "../data/types.ts";
 import type { PlacedLabel } from "../gfx/label_lane.ts";
 import { bytesAt, type PlotFrame, valueAt, xAt, yAt } from "../gfx/plot_frame.ts";
 import type { Renderer } from "../gfx/renderer.ts";
@@ -91,7 +91,7 @@ export function TimelinePlot(props: TimelinePlotProps) {
   });
   const onLabel = hover !== null && labelOf(pace.drawn(), hover.x, hover.y) !== null;
   const drawOverlay = (renderer: Renderer) => {
-    drawMeasured(renderer, frame, scene, app.measured.value);
+    drawMeasured(renderer, frame, scene, app.measured.value ?? openRange(app));
     drawCursor(renderer, frame, scene, app.cursorSeq.value);
     if (pinned.value && app.pinnedRow.value !== null) drawLifetime(renderer, frame, scene, pinned.value);
     if (hover?.run && scene.stack) outlineRun(renderer, scene.stack, hover.run, frame, scene);
@@ -225,6 +225,12 @@ function drawLifetime(renderer: Renderer, frame: PlotFrame, scene: TimelineScene
   }
 }
 
+/** The range that the keyboard has begun and not ended. */
+function openRange(app: AppState): { begin: number; end: number } | null {
+  const [from, to] = [app.measureFrom.value, app.cursorSeq.value];
+  return from === null || from === to ? null : { begin: Math.min(from, to), end: Math.max(from, to) };
+}
+
 function drawMeasured(
   renderer: Renderer,
   frame: PlotFrame,
@@ -280,6 +286,10 @@ function HoverTip({ hover, model }: { hover: Hover; model: StackModel }) {
   );
 }
 
+function frameTip({ function: name, file, line }: StackFrame): string {
+  return file ? `${name}, ${file.split("/").at(-1)}:${line}` : name;
+}
+
 function allocationLines(fact: Allocation): string[] {
   const from = fact.alloc_seq === null ? "before the recording" : `event ${formatCount(fact.alloc_seq)}`;
   const to = fact.free_seq === null ? "the end" : formatCount(fact.free_seq);
@@ -290,6 +300,6 @@ function allocationLines(fact: Allocation): string[] {
   return [
     `${categoryLabel(fact.category)}${place.some(Boolean) ? `, ${place.filter(Boolean).join(", ")}` : ""}`,
     `${from} to ${to}${duration}`,
-    useful ? `${useful.function}, ${useful.file.split("/").at(-1)}:${useful.line}` : "no Python frame",
+    useful ? frameTip(useful) : "no Python frame",
   ];
 }

@@ -93,8 +93,10 @@ function capital(text: string): string {
 
 /** Second line: how long, where the peak lies, what is only a lower bound. */
 export function conditions(heap: Heap, summary: SummaryHeap | null, explain: ExplainHeap | null): string {
+  // In a profile the stack and what was there before stand in the heap like allocations and are none.
+  const allocations = summary?.peak.used ? summary.allocation_count : heap.allocation_count;
   const parts = [
-    `${formatCount(heap.event_count)} ${plural(heap.event_count, "event")}, ${formatCount(heap.allocation_count)} ${plural(heap.allocation_count, "allocation")} on ${heap.id}`,
+    `${formatCount(heap.event_count)} ${plural(heap.event_count, "event")}, ${formatCount(allocations)} ${plural(allocations, "allocation")} on ${heap.id}`,
   ];
   const steps = explain?.steps.length ?? 0;
   if (steps > 0) parts.push(`${formatCount(steps)} ${plural(steps, "step")}`);

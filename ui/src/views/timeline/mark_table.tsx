@@ -36,7 +36,13 @@ export function MarkTable() {
   if (!explain || explain.marks.length === 0) return null;
   const marks: Row[] = explain.marks.map((mark, index) => ({ ...mark, index }));
   return (
-    <details class="ms-details">
+    <details
+      class="ms-details"
+      open={app.showMarkTable.value}
+      onToggle={(event) => {
+        app.showMarkTable.value = event.currentTarget.open;
+      }}
+    >
       <summary>
         {formatCount(marks.length)} {plural(marks.length, "mark")} as a table
       </summary>
