@@ -326,10 +326,13 @@ def test_search_finds_any_frame_and_holders_tell_categories_apart(server: Server
     for name in sorted(names):
         hits = server.ask(f"search?heap=0&q={urllib.parse.quote(name)}")["hits"]
         assert any(hit["kind"] == "function" and hit["label"].startswith(name[:20]) for hit in hits), name
-    for words in ("optimizer state", "optimizer_state", "parameters", "logits / loss"):
-        assert any(
-            hit["kind"] == "category" for hit in server.ask(f"search?heap=0&q={urllib.parse.quote(words)}")["hits"]
-        )
+    end = server.ask("session")["heaps"][0]["range_end"]
+    made = {row["key"] for row in server.ask(f"holders?heap=0&of=allocated&begin=0&end={end}&by=category")["rows"]}
+    named = {"optimizer state": "optimizer_state", "gradients": "gradient", "activations": "activation"}
+    assert set(named.values()) <= made
+    for words in [*named, *named.values()]:
+        hits = server.ask(f"search?heap=0&q={urllib.parse.quote(words)}")["hits"]
+        assert any(hit["kind"] == "category" for hit in hits), words
     by_category = {row["key"]: row["bytes"] for row in server.ask("holders?heap=0&of=peak&by=category")["rows"]}
     for by in ("stack", "function", "file", "module"):
         rows = server.ask(f"holders?heap=0&of=peak&by={by}&limit=2000")["rows"]
