@@ -15,7 +15,8 @@ if(NOT PAGE_NPM)
 endif()
 
 file(GLOB_RECURSE PAGE_SOURCES CONFIGURE_DEPENDS ${MEMSTRATA_UI_DIR}/src/*)
-list(APPEND PAGE_SOURCES ${MEMSTRATA_UI_DIR}/index.html ${MEMSTRATA_UI_DIR}/package-lock.json ${MEMSTRATA_UI_DIR}/vite.config.ts)
+list(APPEND PAGE_SOURCES ${MEMSTRATA_UI_DIR}/index.html ${MEMSTRATA_UI_DIR}/package-lock.json ${MEMSTRATA_UI_DIR}/vite.config.ts
+     ${CMAKE_SOURCE_DIR}/docs/explanation/marks.md)
 if(NOT PAGE_NPM)
   set(PAGE_SOURCES "")
 endif()

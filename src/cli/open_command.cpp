@@ -36,10 +36,12 @@ void OpenBrowser(const std::string& url) {
 }
 
 // Waits for Ctrl-C or a request to end, then stops the server. Signals are blocked in every thread, so that only this
-// one gets them, and as a value.
+// one gets them, and as a value. An open page keeps connections on which the server would wait for seconds; there is
+// nothing left to say on them, so the process ends without them.
 class StopOnSignal {
  public:
-  explicit StopOnSignal(HttpServer& server) : thread_([this, &server] { Wait(server); }) {}
+  StopOnSignal(HttpServer& server, SessionHost& session)
+      : thread_([this, &server, &session] { Wait(server, session); }) {}
   ~StopOnSignal() {
     ended_ = true;
     thread_.join();
@@ -53,11 +55,18 @@ class StopOnSignal {
   }
 
  private:
-  void Wait(HttpServer& server) {
+  void Wait(HttpServer& server, SessionHost& session) {
     const sigset_t signals = Signals();
     const timespec pause{0, 200'000'000};
+    bool is_stopping = false;
     while (!ended_) {
-      if (sigtimedwait(&signals, nullptr, &pause) > 0) server.Stop();
+      if (sigtimedwait(&signals, nullptr, &pause) > 0) {
+        server.Stop();
+        is_stopping = true;
+      } else if (is_stopping) {
+        session.RemoveAddedFiles();
+        std::_Exit(kExitOk);
+      }
     }
   }
 
@@ -112,7 +121,7 @@ Status Open(const Arguments& arguments, Console& console) {
   });
   Status served;
   {
-    const StopOnSignal stop(server);
+    const StopOnSignal stop(server, session);
     served = server.Serve();
   }
   // Nothing is written while reading, so there is nothing to wait for.

@@ -2,6 +2,7 @@
 // The last answers by question, up to a total size, so that a tile that was shown once comes at once. Thread-safe.
 
 #include <list>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -10,19 +11,27 @@
 
 namespace memstrata {
 
+/// An answer and the short text by which a client names what it has. Shared, because it may be on its way to a client
+/// when the cache lets it go, and because a copy of a large frame costs more than finding it.
+struct KeptAnswer {
+  Answer answer;
+  std::string tag;
+};
+
 class AnswerCache {
  public:
   explicit AnswerCache(size_t limit_bytes) : limit_bytes_(limit_bytes) {}
 
-  /// A copy of the answer to "name?query", if it is still there.
-  std::optional<Answer> Find(const std::string& key);
-  /// Keeps an answer, and lets the ones go that were not asked for the longest.
-  void Keep(std::string key, const Answer& answer);
+  /// The answer to "name?query", if it is still there. cost: O(length of the key)
+  std::shared_ptr<const KeptAnswer> Find(const std::string& key);
+  /// Keeps an answer, and lets the ones go that were not asked for the longest. Returns it, also where it is too large
+  /// to be kept.
+  std::shared_ptr<const KeptAnswer> Keep(std::string key, KeptAnswer kept);
 
  private:
   struct Entry {
     std::string key;
-    Answer answer;
+    std::shared_ptr<const KeptAnswer> kept;
   };
   size_t limit_bytes_;
   std::mutex mutex_;

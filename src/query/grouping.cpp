@@ -15,13 +15,29 @@ constexpr uint64_t kSizeLimits[] = {64ULL << 10, 1ULL << 20, 16ULL << 20, 128ULL
 constexpr uint32_t kLifetimeLimits[] = {10, 100, 1'000, 10'000, 100'000};
 constexpr std::string_view kNoStackText = "no stack recorded";
 constexpr std::string_view kPreexistingText = "before the recording";
+constexpr std::string_view kNoShapeText = "no shape recorded";
+constexpr std::string_view kUnknownDataType = "INVALID";  // as XProf writes it
 
-std::string KeyText(const Store& store, FrameId frame, GroupBy by) {
+struct KeyName {
+  std::string text;  // whole: a cut name would put together what is not one
+  std::string label;
+};
+
+KeyName NameOfKey(const Store& store, FrameId frame, GroupBy by) {
   const FrameTable& frames = store.stacks.frames();
   const std::string_view file = store.String(frames.file[frame.value]);
-  if (by == GroupBy::kFile) return std::string(file);
-  if (by == GroupBy::kModule) return ModuleOf(file);
-  return fmt::format("{} ({})", ShortFunctionName(store.String(frames.function[frame.value])), ShortPath(file));
+  if (by == GroupBy::kFile) return {std::string(file), std::string(ShortPath(file))};
+  if (by == GroupBy::kModule) return {ModuleOf(file), ModuleOf(file)};
+  const std::string_view function = store.String(frames.function[frame.value]);
+  const std::string in_file = file.empty() ? "" : fmt::format(" ({})", ShortPath(file));
+  return {fmt::format("{}{}", function, in_file), ShortFunctionName(function) + in_file};
+}
+
+// Empty where neither is known.
+std::string ShapeText(const Store& store, StringId data_type, StringId shape) {
+  const std::string_view type = store.String(data_type) == kUnknownDataType ? "" : store.String(data_type);
+  const std::string_view extents = store.String(shape);
+  return fmt::format("{}{}{}", type, type.empty() || extents.empty() ? "" : " ", extents);
 }
 
 std::string SizeLabel(size_t group) {
@@ -156,11 +172,11 @@ StackKeys MakeStackKeys(const Store& store, const UsefulFrames& useful, GroupBy 
     const FrameId frame = useful.Of({stack});
     const auto [known, is_new_frame] = key_of_frame.try_emplace(frame.value, 0);
     if (is_new_frame) {
-      const std::string text = KeyText(store, frame, by);
-      const auto [entry, is_new] = key_of_text.try_emplace(text, static_cast<uint32_t>(keys.texts.size()));
+      KeyName name = NameOfKey(store, frame, by);
+      const auto [entry, is_new] = key_of_text.try_emplace(name.text, static_cast<uint32_t>(keys.texts.size()));
       if (is_new) {
-        keys.texts.push_back(text);
-        keys.labels.push_back(by == GroupBy::kFile ? std::string(ShortPath(text)) : text);
+        keys.texts.push_back(std::move(name.text));
+        keys.labels.push_back(std::move(name.label));
       }
       known->second = entry->second;
     }
@@ -169,9 +185,46 @@ StackKeys MakeStackKeys(const Store& store, const UsefulFrames& useful, GroupBy 
   return keys;
 }
 
+StackKeys MakeShapeKeys(const Store& store) {
+  StackKeys keys;
+  keys.texts = {std::string(kNoShapeText), std::string(kPreexistingText)};
+  keys.key_of_row.assign(store.allocations.size(), kNoStackKey);
+  FlatMap<uint64_t, uint32_t> key_of_pair;
+  for (const Heap& heap : store.heaps) {
+    for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
+      if ((store.allocations.flags[row] & kPreexisting) != 0) keys.key_of_row[row] = kPreexistingKey;
+      if (!store.HasXPlaneDetails(heap) || store.allocations.alloc_seq[row] == kNone) continue;
+      const uint32_t event = store.EventRow(heap, store.allocations.alloc_seq[row]);
+      const StringId data_type = store.xplane.events.data_type[event];
+      const StringId shape = store.xplane.events.shape[event];
+      std::string text = ShapeText(store, data_type, shape);
+      if (text.empty()) continue;
+      const auto [entry, is_new] = key_of_pair.try_emplace(uint64_t{data_type.value} << 32 | shape.value,
+                                                           static_cast<uint32_t>(keys.texts.size()));
+      if (is_new) keys.texts.push_back(std::move(text));
+      keys.key_of_row[row] = entry->second;
+    }
+  }
+  keys.labels = keys.texts;
+  return keys;
+}
+
+bool HasShapes(const Store& store, const Heap& heap) {
+  if (!store.HasXPlaneDetails(heap)) return false;
+  for (uint32_t event = heap.events.begin; event < heap.events.end; ++event) {
+    if (!ShapeText(store, store.xplane.events.data_type[event], store.xplane.events.shape[event]).empty()) return true;
+  }
+  return false;
+}
+
 std::string StackLabel(const Store& store, const UsefulFrames& useful, StackId stack) {
   if (stack.value == 0) return std::string(kNoStackText);
-  return ShortFunctionName(store.String(store.stacks.frames().function[useful.Of(stack).value]));
+  const FrameId frame = useful.Of(stack);
+  const std::string function = ShortFunctionName(store.String(store.stacks.frames().function[frame.value]));
+  const std::vector<FrameId> frames = FramesOf(store, stack);
+  const auto position = static_cast<size_t>(std::find(frames.begin(), frames.end(), frame) - frames.begin());
+  const std::string operator_name = OperatorName(store, frames, position);
+  return operator_name.empty() ? function : fmt::format("{} in {}", operator_name, function);
 }
 
 std::string StackPlace(const Store& store, const UsefulFrames& useful, StackId stack) {
@@ -179,13 +232,15 @@ std::string StackPlace(const Store& store, const UsefulFrames& useful, StackId s
   const FrameTable& frames = store.stacks.frames();
   const StackTable& stacks = store.stacks.stacks();
   const FrameId frame = useful.Of(stack);
-  std::string place = fmt::format("{}:{}", ShortPath(store.String(frames.file[frame.value])), frames.line[frame.value]);
+  const std::string_view file = store.String(frames.file[frame.value]);
+  std::string place = file.empty() ? "" : fmt::format("{}:{}", ShortPath(file), frames.line[frame.value]);
   StackId at = stack;
   while (stacks.frame[at.value] != frame) at = stacks.parent[at.value];
   at = stacks.parent[at.value];
   while (at.value != 0 && useful.IsPlumbing(stacks.frame[at.value])) at = stacks.parent[at.value];
   if (at.value != 0)
-    place += fmt::format(" ← {}", ShortFunctionName(store.String(frames.function[stacks.frame[at.value].value])));
+    place += fmt::format("{}← {}", place.empty() ? "" : " ",
+                         ShortFunctionName(store.String(frames.function[stacks.frame[at.value].value])));
   return place;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// By what allocations are put together: stack, function, file, folder, category, size or lifetime.
+// By what allocations are put together: stack, function, file, folder, category, type and shape, size or lifetime.
 
 #include <string>
 #include <vector>
@@ -11,11 +11,11 @@
 
 namespace memstrata {
 
-enum class GroupBy : uint8_t { kCategory, kStack, kModule, kFile, kFunction, kSize, kLifetime };
-inline constexpr std::string_view kGroupByNames[] = {"category", "stack", "module",  "file",
-                                                     "function", "size",  "lifetime"};
-/// The first five can also be summed up as holders.
-inline constexpr size_t kHolderGroupByCount = 5;
+enum class GroupBy : uint8_t { kCategory, kStack, kModule, kFile, kFunction, kShape, kSize, kLifetime };
+inline constexpr std::string_view kGroupByNames[] = {"category", "stack", "module", "file",
+                                                     "function", "shape", "size",   "lifetime"};
+/// The first six can also be summed up as holders.
+inline constexpr size_t kHolderGroupByCount = 6;
 
 /// A text for each stack: what `by` makes of it.
 struct StackKeys {
@@ -32,6 +32,12 @@ inline constexpr uint32_t kPreexistingKey = 1;
 /// `by` is kStack, kModule, kFile or kFunction. cost: O(stacks)
 StackKeys MakeStackKeys(const Store& store, const UsefulFrames& useful, GroupBy by);
 
+/// A key for each allocation: the data type and shape that an XLA profile names ("half [4,16,384,384]").
+/// cost: O(allocations)
+StackKeys MakeShapeKeys(const Store& store);
+/// Whether the source of a heap names data types and shapes. cost: O(events)
+bool HasShapes(const Store& store, const Heap& heap);
+
 /// The key of an allocation by its stack, also of one without a stack.
 uint32_t KeyOfStack(const AllocationTable& table, const StackKeys& keys, uint32_t row);
 /// The key of an allocation.
@@ -40,9 +46,11 @@ uint32_t KeyOfStackedRow(const AllocationTable& table, const StackKeys& keys, ui
 /// The folder of a file, shortened to its last two parts; the file itself where it has none.
 std::string ModuleOf(std::string_view file);
 
-/// Name of a stack for people: the function of its useful frame.
+/// Name of a stack for people: the function of its useful frame, and the framework's function that it called:
+/// "cross_entropy in compute_loss".
 std::string StackLabel(const Store& store, const UsefulFrames& useful, StackId stack);
-/// "model.py:42 ← caller": place of the useful frame and who called it; empty for the empty stack.
+/// "model.py:42 ← caller": place of the useful frame and who called it. Empty for the empty stack and for an operation
+/// of a compiled program, which has no file.
 std::string StackPlace(const Store& store, const UsefulFrames& useful, StackId stack);
 
 struct Group {

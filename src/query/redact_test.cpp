@@ -39,5 +39,33 @@ TEST(Redact, FoldersHostsAndUserMetadataGo) {
   EXPECT_EQ(store.contexts[0].user_metadata.value, 0U);
 }
 
+TEST(Redact, TextsOfThePersonWhoRecordedGo) {
+  Store store;
+  store.sources.push_back({.file = "/data/ada_run.pickle", .format = "torch_snapshot"});
+  store.stacks.InternFrame(store.strings.Intern("f"), store.strings.Intern("/home/ada/train.py"), 7,
+                           FrameKind::kPython);
+  const auto add = [&](SpanKind kind, std::string_view name) {
+    store.spans.name.PushBack(store.strings.Intern(name));
+    store.spans.kind.PushBack(kind);
+  };
+  // Frameworks' names say what the run does, and analyses need them.
+  const std::vector<std::string_view> kept = {"ProfilerStep#3", "Optimizer.step#AdamW.step", "## forward ##",
+                                              "nccl:all_reduce", "adaptive"};
+  for (const std::string_view name : kept) add(SpanKind::kAnnotation, name);
+  for (const std::string_view name : {"/home/ada/loader", "load C:\\data", "run --token=SEKRIT", "lr=3", "ada@node17"})
+    add(SpanKind::kAnnotation, name);
+  add(SpanKind::kAnnotation, "load of ada");
+  add(SpanKind::kModule, "jit_step(7)");
+
+  Redact(store);
+
+  const auto name = [&](size_t row) { return store.String(store.spans.name[row]); };
+  for (size_t row = 0; row < kept.size(); ++row) EXPECT_EQ(name(row), kept[row]);
+  for (size_t row = kept.size(); row < kept.size() + 5; ++row) EXPECT_EQ(name(row), "removed");
+  EXPECT_EQ(name(kept.size() + 5), "load of user-1");
+  EXPECT_EQ(name(kept.size() + 6), "jit_step(7)");
+  EXPECT_EQ(store.sources[0].file, "user-1_run.pickle");
+}
+
 }  // namespace
 }  // namespace memstrata

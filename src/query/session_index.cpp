@@ -52,8 +52,9 @@ const std::vector<Category>& SessionIndex::CategoryOfRow() {
 
 const StackKeys& SessionIndex::Keys(GroupBy by) {
   return keys_[static_cast<size_t>(by)].Get([&] {
-    return by == GroupBy::kModule ? MakeModuleKeys(store_, Useful(), CategoryOfRow(), LayerNumbers::kKept)
-                                  : MakeStackKeys(store_, Useful(), by);
+    if (by == GroupBy::kShape) return MakeShapeKeys(store_);
+    if (by == GroupBy::kModule) return MakeModuleKeys(store_, Useful(), CategoryOfRow(), LayerNumbers::kKept);
+    return MakeStackKeys(store_, Useful(), by);
   });
 }
 
@@ -66,7 +67,8 @@ const Grouping& SessionIndex::GroupingOf(HeapEntry& heap, GroupBy by) {
           [&] { return MakeModuleKeys(store_, Useful(), CategoryOfRow(), LayerNumbers::kLeft); });
       return MakeGrouping(heap.heap_index, by, kNoCategories, keys);
     }
-    const bool needs_keys = by == GroupBy::kStack || by == GroupBy::kFile || by == GroupBy::kFunction;
+    const bool needs_keys =
+        by == GroupBy::kStack || by == GroupBy::kFile || by == GroupBy::kFunction || by == GroupBy::kShape;
     return MakeGrouping(heap.heap_index, by, by == GroupBy::kCategory ? CategoryOfRow() : kNoCategories,
                         needs_keys ? Keys(by) : kNoKeys);
   });

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,8 +22,8 @@ struct HttpRequest {
 struct HttpResponse {
   int status = 200;
   std::string content_type;
-  std::string body;
-  bool is_gzip = false;  // the body is gzip-encoded
+  std::shared_ptr<const std::string> body;  // null: no body. Shared, so that a kept answer goes out without a copy
+  bool is_gzip = false;                     // the body is gzip-encoded
   std::string etag;
 };
 

@@ -35,11 +35,10 @@ void Fill(HttpResponse&& from, httplib::Response& into) {
   into.set_header("Vary", "Accept-Encoding");
   if (!from.etag.empty()) into.set_header("ETag", from.etag);
   if (from.is_gzip) into.set_header("Content-Encoding", "gzip");
-  if (from.body.empty()) return;
+  if (from.body == nullptr || from.body->empty()) return;
   // Through a provider: the library compresses plain bodies by itself, which costs more than the loopback gains.
-  auto body = std::make_shared<const std::string>(std::move(from.body));
-  into.set_content_provider(body->size(), from.content_type,
-                            [body](size_t offset, size_t length, httplib::DataSink& sink) {
+  into.set_content_provider(from.body->size(), from.content_type,
+                            [body = from.body](size_t offset, size_t length, httplib::DataSink& sink) {
                               return sink.write(body->data() + offset, std::min(length, body->size() - offset));
                             });
 }

@@ -31,10 +31,18 @@ int StatusOf(ErrorCode code) {
   }
 }
 
-HttpResponse Refuse(const Error& error) { return {StatusOf(error.code), std::string(kJsonType), ErrorJson(error)}; }
+std::shared_ptr<const std::string> Shared(std::string text) {
+  return std::make_shared<const std::string>(std::move(text));
+}
+
+HttpResponse JsonResponse(int status, std::string text) {
+  return {status, std::string(kJsonType), Shared(std::move(text))};
+}
+
+HttpResponse Refuse(const Error& error) { return JsonResponse(StatusOf(error.code), ErrorJson(error)); }
 HttpResponse Refuse(int status, std::string message) {
-  return {status, std::string(kJsonType),
-          ErrorJson(Error{status == 404 ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument, std::move(message)})};
+  const ErrorCode code = status == 404 ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
+  return JsonResponse(status, ErrorJson(Error{code, std::move(message)}));
 }
 
 bool EqualInConstantTime(std::string_view a, std::string_view b) {
@@ -50,19 +58,19 @@ std::string TagOf(std::string_view body) { return fmt::format("\"{:016x}\"", XXH
 HttpResponse PageResponse(std::string_view path, const HttpRequest& request) {
   if (PageFiles().empty()) {
     return {503, "text/plain; charset=utf-8",
-            "This memstrata was built without its web page, because Node.js was missing when it was built. Build it "
-            "again with Node.js 20.19 or newer.\n"};
+            Shared("This memstrata was built without its web page, because Node.js was missing when it was built. "
+                   "Build it again with Node.js 20.19 or newer.\n")};
   }
   const PageFile* file = FindPageFile(path.empty() ? "index.html" : path);
   if (file == nullptr) return Refuse(404, "There is no such page.");
-  HttpResponse response{200, std::string(file->content_type), std::string(file->gzip_bytes), true,
+  HttpResponse response{200, std::string(file->content_type), Shared(std::string(file->gzip_bytes)), true,
                         TagOf(file->gzip_bytes)};
   if (request.accept_encoding.find("gzip") == std::string::npos) {
     Result<std::string> plain = Unpack(*file);
     if (!plain) return Refuse(plain.error());
-    response.body = std::move(*plain);
+    response.etag = TagOf(*plain);
+    response.body = Shared(std::move(*plain));
     response.is_gzip = false;
-    response.etag = TagOf(response.body);
   }
   return response;
 }
@@ -109,9 +117,9 @@ HttpResponse Router::Answer(const HttpRequest& request) {
     response = PageResponse(path->substr(0, path->find('?')), request);
   }
   if (response.status != 200) return response;
-  if (response.etag.empty()) response.etag = TagOf(response.body);
+  if (response.etag.empty()) response.etag = TagOf(*response.body);
   if (!request.if_none_match.empty() && request.if_none_match == response.etag)
-    return {304, "", "", false, response.etag};
+    return {304, "", nullptr, false, response.etag};
   return response;
 }
 
@@ -130,23 +138,22 @@ Result<memstrata::Answer> Router::Compute(SessionIndex& session, std::string_vie
 HttpResponse Router::AnswerApi(std::string_view name_and_query) {
   const size_t mark = std::min(name_and_query.find('?'), name_and_query.size());
   const std::string_view name = name_and_query.substr(0, mark);
-  if (name == "progress") return {200, std::string(kJsonType), session_.ProgressJson()};
+  if (name == "progress") return JsonResponse(200, session_.ProgressJson());
   const Result<Parameters> parameters =
       Parameters::Parse(name_and_query.substr(std::min(name_and_query.size(), mark + 1)));
   if (!parameters) return Refuse(parameters.error());
   const auto session = session_.Session();
   if (!session) return Refuse(session.error());
   const std::string key = fmt::format("{}?{}", name, parameters->ToQuery());
-  Result<memstrata::Answer> answer = Fail(ErrorCode::kInternal, "");
-  if (std::optional<memstrata::Answer> kept = session->answers->Find(key)) {
-    answer = std::move(*kept);
-  } else {
-    answer = Compute(*session->index, name, *parameters);
-    if (answer) session->answers->Keep(key, *answer);
+  std::shared_ptr<const KeptAnswer> kept = session->answers->Find(key);
+  if (kept == nullptr) {
+    Result<memstrata::Answer> answer = Compute(*session->index, name, *parameters);
+    if (!answer) return Refuse(answer.error());
+    std::string tag = TagOf(answer->body);
+    kept = session->answers->Keep(key, {std::move(*answer), std::move(tag)});
   }
-  if (!answer) return Refuse(answer.error());
-  const bool is_frame = answer->type == memstrata::Answer::Type::kFrame;
-  return {200, std::string(is_frame ? kFrameType : kJsonType), std::move(answer->body)};
+  const bool is_frame = kept->answer.type == memstrata::Answer::Type::kFrame;
+  return {200, std::string(is_frame ? kFrameType : kJsonType), {kept, &kept->answer.body}, false, kept->tag};
 }
 
 std::optional<HttpResponse> Router::RefuseUpload(const HttpRequest& request) const {
@@ -163,7 +170,7 @@ HttpResponse Router::TakeUpload(const HttpRequest& request, const BodyReader& re
   if (!parameters) return Refuse(parameters.error());
   const Status added = session_.AddFile(parameters->Text("name"), read);
   if (!added) return Refuse(added.error());
-  return {200, std::string(kJsonType), session_.ProgressJson()};
+  return JsonResponse(200, session_.ProgressJson());
 }
 
 }  // namespace memstrata

@@ -41,8 +41,8 @@ TEST_F(RouterTest, AnswersTheApi) {
   const HttpResponse session = router_.Answer(Get("api/v1/session"));
   EXPECT_EQ(session.status, 200);
   EXPECT_EQ(session.content_type, "application/json");
-  EXPECT_NE(session.body.find("\"memstrata.session/1\""), std::string::npos);
-  EXPECT_NE(router_.Answer(Get("api/v1/progress")).body.find("\"ready\""), std::string::npos);
+  EXPECT_NE(session.body->find("\"memstrata.session/1\""), std::string::npos);
+  EXPECT_NE(router_.Answer(Get("api/v1/progress")).body->find("\"ready\""), std::string::npos);
   EXPECT_EQ(router_.Answer(Get("api/v1/nothing")).status, 404);
   EXPECT_EQ(router_.Answer(Get("api/v1/cursor?heap=0&seq=0")).status, 404);
   EXPECT_EQ(router_.Answer(Get("api/v1/cursor?heap=x")).status, 400);
@@ -91,7 +91,10 @@ TEST_F(RouterTest, RepeatsNothingThatTheClientHas) {
   request.if_none_match = first.etag;
   const HttpResponse again = router_.Answer(request);
   EXPECT_EQ(again.status, 304);
-  EXPECT_TRUE(again.body.empty());
+  EXPECT_EQ(again.body, nullptr);
+  EXPECT_EQ(again.etag, first.etag);
+  // Nor does it make anything twice.
+  EXPECT_EQ(router_.Answer(Get("api/v1/session")).body, first.body);
 }
 
 TEST_F(RouterTest, NamesNoFileOutsideThePage) {
@@ -124,14 +127,34 @@ TEST_F(RouterTest, AnUploadThatBreaksOffChangesNothing) {
   EXPECT_EQ(read_files_.size(), 1U);
 }
 
-TEST_F(RouterTest, AFailedReadIsSaidInEveryAnswer) {
+TEST_F(RouterTest, AFileThatCannotBeReadTakesNothingAway) {
   fails_ = true;
   HttpRequest request = Get("api/v1/sources?name=b.pickle");
   request.method = "POST";
   ASSERT_EQ(router_.TakeUpload(request, Body("x")).status, 200);
   session_.WaitUntilRead();
-  EXPECT_NE(router_.Answer(Get("api/v1/progress")).body.find("\"offset\":7"), std::string::npos);
-  EXPECT_EQ(router_.Answer(Get("api/v1/session")).status, 422);
+  const std::string progress = *router_.Answer(Get("api/v1/progress")).body;
+  EXPECT_NE(progress.find("\"ready\""), std::string::npos);
+  EXPECT_NE(progress.find("\"offset\":7"), std::string::npos) << "why the new one is not there";
+  EXPECT_EQ(router_.Answer(Get("api/v1/session")).status, 200);
+  EXPECT_FALSE(std::filesystem::exists(read_files_.back()));
+  // The next one is added to what was there before.
+  fails_ = false;
+  ASSERT_EQ(router_.TakeUpload(request, Body("x")).status, 200);
+  session_.WaitUntilRead();
+  EXPECT_EQ(read_files_.size(), 2U);
+  EXPECT_NE(router_.Answer(Get("api/v1/progress")).body->find("\"error\":null"), std::string::npos);
+}
+
+TEST_F(RouterTest, AFailedFirstReadIsSaidInEveryAnswer) {
+  SessionHost broken({"a.pickle"}, [](const std::vector<std::string>&, const auto&) {
+    return Result<std::shared_ptr<SessionIndex>>(
+        tl::unexpected(Error{ErrorCode::kCorruptInput, "It is broken.", "a.pickle", 7}));
+  });
+  broken.WaitUntilRead();
+  Router router(broken, std::string(kToken), 8080);
+  EXPECT_NE(router.Answer(Get("api/v1/progress")).body->find("\"failed\""), std::string::npos);
+  EXPECT_EQ(router.Answer(Get("api/v1/session")).status, 422);
 }
 
 TEST(RandomToken, IsLongAndNeverTheSame) {

@@ -62,6 +62,11 @@ SessionHost::SessionHost(std::vector<std::string> files, SessionLoader loader) :
 
 SessionHost::~SessionHost() {
   if (reader_.joinable()) reader_.join();
+  RemoveAddedFiles();
+}
+
+void SessionHost::RemoveAddedFiles() {
+  const std::lock_guard lock(mutex_);
   std::error_code ignored;  // a leftover in the temporary folder is no reason to fail at the end
   if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
 }
@@ -94,13 +99,24 @@ void SessionHost::Read(std::vector<std::string> files) {
       to_prepare = std::move(*session);
       session_ = {to_prepare, std::make_shared<AnswerCache>(kCacheBytes)};
       state_ = State::kReady;
+      error_.reset();
     } else {
       error_ = std::move(session).error();
-      state_ = State::kFailed;
+      KeepOldSession();
     }
     changed_.notify_all();
   }
   if (to_prepare) to_prepare->Prepare();  // while the page learns that the session is ready
+}
+
+// A file that cannot be read does not take away those that could.
+void SessionHost::KeepOldSession() {
+  state_ = session_.index ? State::kReady : State::kFailed;
+  if (state_ == State::kFailed) return;
+  std::error_code ignored;  // the folder goes at the end
+  std::filesystem::remove(files_.back(), ignored);
+  if (error_->file == files_.back()) error_->file = std::filesystem::path(files_.back()).filename();
+  files_.pop_back();
 }
 
 std::string SessionHost::ProgressJson() const {
@@ -115,8 +131,8 @@ std::string SessionHost::ProgressJson() const {
   json.Field("total_bytes", reading_.total_bytes);
   json.Field("elapsed_ms", state_ == State::kReading ? MillisecondsSince(begin_) : elapsed_ms_);
   json.Key("error");
-  if (state_ == State::kFailed) {
-    WriteError(json, error_);
+  if (error_ && state_ != State::kReading) {
+    WriteError(json, *error_);
   } else {
     json.Null();
   }
@@ -126,14 +142,14 @@ std::string SessionHost::ProgressJson() const {
 
 Result<HostedSession> SessionHost::Session() const {
   const std::lock_guard lock(mutex_);
+  if (session_.index) return session_;  // also while another file is added to it
   if (state_ == State::kReading) return Fail(ErrorCode::kNotFound, "The input is still being read.");
-  if (state_ == State::kFailed) return tl::unexpected(error_);
-  return session_;
+  return tl::unexpected(*error_);
 }
 
 std::optional<Error> SessionHost::Problem() const {
   const std::lock_guard lock(mutex_);
-  return state_ == State::kFailed ? std::optional(error_) : std::nullopt;
+  return state_ == State::kFailed ? error_ : std::nullopt;
 }
 
 bool SessionHost::IsReading() const {

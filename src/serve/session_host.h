@@ -43,21 +43,24 @@ class SessionHost {
 
   /// The JSON of the question `progress`.
   std::string ProgressJson() const;
-  /// The session, or why there is none (yet). cost: O(1)
+  /// The session, or why there is none (yet). While a file is added, and when that fails, the one before. cost: O(1)
   Result<HostedSession> Session() const;
   /// Stores what `read` gives under a temporary name and starts to read the session anew with it.
   /// errors: kIo, kInvalidArgument (name), kLimitExceeded (while another read runs)
   Status AddFile(std::string_view name, const BodyReader& read);
+  /// Removes the files that were added, for an end that cannot wait for the destructor. The session stays.
+  void RemoveAddedFiles();
   /// Blocks until nothing is being read (for the command line).
   void WaitUntilRead();
   bool IsReading() const;
-  /// What went wrong with the last read; nothing when it is fine.
+  /// Why there is no session; nothing when there is one.
   std::optional<Error> Problem() const;
 
  private:
   enum class State : uint8_t { kReading, kReady, kFailed };
   void StartReading(std::vector<std::string> files);
   void Read(std::vector<std::string> files);
+  void KeepOldSession();
   Result<std::string> StoreUpload(std::string_view name, const BodyReader& read);
 
   SessionLoader loader_;
@@ -68,8 +71,8 @@ class SessionHost {
   ReadingState reading_;
   std::chrono::steady_clock::time_point begin_;
   int64_t elapsed_ms_ = 0;
-  HostedSession session_;  // of the last read that went well
-  Error error_;
+  HostedSession session_;         // of the last read that went well
+  std::optional<Error> error_;    // of the last read, where it failed
   std::filesystem::path folder_;  // of added files; empty until the first
   uint32_t added_count_ = 0;
   std::thread reader_;

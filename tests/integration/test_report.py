@@ -68,6 +68,24 @@ def test_redacted_reports_hold_no_folder(program: Program, snapshot_file: Path, 
     assert "train.py" in redacted
 
 
+@pytest.mark.parametrize("suffix", ["html", "json", "md", "csv", "svg"])
+def test_redacted_reports_hold_no_annotation_of_ones_own(program: Program, tmp_path: Path, suffix: str) -> None:
+    run = TrainingRun([Batch(2, 128), Batch(2, 96)], shape=SHAPE)
+    run.run()
+    secret = "/home/adalovelace/loader --token=SEKRIT9"
+    ranges = [
+        {"stage": stage, "name": secret, "device": 0, "time_us": annotation["time_us"]}
+        for stage, annotation in zip(("START", "END"), (run.annotations[0], run.annotations[-1]))
+    ]
+    path = tmp_path / "adalovelace.pickle"
+    content = snapshot_schema.snapshot("2.7", [run.device], [*run.annotations, *ranges])
+    path.write_bytes(pickle_writer.ENCODINGS["protocol4"](content))
+    whole = unpacked(report(program, path, tmp_path / f"whole.{suffix}"))
+    redacted = unpacked(report(program, path, tmp_path / f"redacted.{suffix}", "--redact"))
+    assert "adalovelace" not in redacted and "SEKRIT9" not in redacted
+    assert suffix != "html" or "SEKRIT9" in whole
+
+
 def test_full_is_for_html_only(program: Program, snapshot_file: Path, tmp_path: Path) -> None:
     assert program.run("report", snapshot_file, "--full", "-o", tmp_path / "x.md").status == 2
     whole = report(program, snapshot_file, tmp_path / "full.html", "--full")

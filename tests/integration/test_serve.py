@@ -309,8 +309,38 @@ def test_a_file_can_be_added_and_is_deleted_at_the_end(program: Program, snapsho
     session = server.ask("session")
     assert [source["file"].rsplit("/")[-1] for source in session["sources"]] == ["snapshot.pickle", "1-second.pickle"]
     assert list(environment_folder.rglob("*.pickle"))
+    # Open pages keep their connections; the end does not wait for them, and still leaves nothing behind.
+    idle = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    idle.request("GET", f"{server.url.path}api/v1/progress")
+    idle.getresponse().read()
+    begin = time.monotonic()
     assert server.stop() == 0
+    assert time.monotonic() - begin < 3, "the server waits five seconds for a client that says nothing"
+    idle.close()
     assert not list(environment_folder.iterdir())
+
+
+def test_search_finds_any_frame_and_holders_tell_categories_apart(server: Server, snapshot: Any) -> None:
+    allocations = [event for event in snapshot["device_traces"][0] if event["action"] == "alloc"]
+    names = {frame["name"] for event in allocations for frame in event.get("frames", [])}
+    for name in sorted(names):
+        hits = server.ask(f"search?heap=0&q={urllib.parse.quote(name)}")["hits"]
+        assert any(hit["kind"] == "function" and hit["label"].startswith(name[:20]) for hit in hits), name
+    end = server.ask("session")["heaps"][0]["range_end"]
+    made = {row["key"] for row in server.ask(f"holders?heap=0&of=allocated&begin=0&end={end}&by=category")["rows"]}
+    named = {"optimizer state": "optimizer_state", "gradients": "gradient", "activations": "activation"}
+    assert set(named.values()) <= made
+    for words in [*named, *named.values()]:
+        hits = server.ask(f"search?heap=0&q={urllib.parse.quote(words)}")["hits"]
+        assert any(hit["kind"] == "category" for hit in hits), words
+    by_category = {row["key"]: row["bytes"] for row in server.ask("holders?heap=0&of=peak&by=category")["rows"]}
+    for by in ("stack", "function", "file", "module"):
+        rows = server.ask(f"holders?heap=0&of=peak&by={by}&limit=2000")["rows"]
+        assert len({row["key"] for row in rows}) == len(rows)
+        stackless = [row for row in rows if row["stack_id"] is None]
+        assert len({(row["label"], row["category"]) for row in stackless}) == len(stackless)
+        for row in stackless:
+            assert row["bytes"] <= by_category[row["category"]]
 
 
 def test_a_broken_file_is_said_in_the_page(program: Program, tmp_path: Path) -> None:

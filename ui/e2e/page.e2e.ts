@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violations } from "./accessibility.ts";
 import { addressPart, colourCount, launch, open, outFolder, settle } from "./browser.ts";
@@ -25,7 +25,15 @@ const views = [
   "findings",
   "diagnostics",
   "sources",
+  "settings",
 ];
+
+/** The pixels of a canvas, as a text to compare. */
+function pixels(page: Page, selector: string): Promise<string> {
+  return page.evaluate((query) => (document.querySelector(query) as HTMLCanvasElement).toDataURL(), selector);
+}
+const overlay = (page: Page) => pixels(page, ".ms-canvas--overlay");
+const minimap = (page: Page) => pixels(page, ".ms-minimap canvas");
 
 describe.skipIf(!program && !runningUrl)("the page over the server", () => {
   let browser: Browser;
@@ -47,7 +55,7 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
     { theme: "light", width: 1600, height: 900, zoom: 1 },
     { theme: "dark", width: 1024, height: 768, zoom: 1 },
     { theme: "dark", width: 2560, height: 1300, zoom: 1 },
-    { theme: "light", width: 1440, height: 900, zoom: 2 },
+    { theme: "light", width: 1024, height: 768, zoom: 2 },
   ] as const;
   describe.each(rooms)("$theme theme, $width px, zoom $zoom", (room) => {
     it.each(views)("shows %s without errors and without accessibility violations", async (view) => {
@@ -106,6 +114,29 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
     const peak = await addressPart(page, "at");
     await page.keyboard.press("Period");
     expect(Number(await addressPart(page, "at"))).toBe(Number(peak) + 1);
+    // The picture follows, not only the numbers.
+    for (const key of ["]", "[", "n"]) {
+      const [plot, map] = [await overlay(page), await minimap(page)];
+      await page.keyboard.press(key);
+      await settle(page);
+      expect(await overlay(page), `cursor of the plot after ${key}`).not.toBe(plot);
+      expect(await minimap(page), `cursor of the minimap after ${key}`).not.toBe(map);
+    }
+    await page.keyboard.press("m");
+    await page.keyboard.press("]");
+    const begun = await overlay(page);
+    await page.keyboard.press("]");
+    await settle(page);
+    expect(await overlay(page), "range that is being measured").not.toBe(begun);
+    await page.keyboard.press("m");
+    expect(Number(await addressPart(page, "to"))).toBeGreaterThan(Number(await addressPart(page, "from")));
+    await page.keyboard.press("t");
+    await page.locator("details[open] .ms-table").waitFor();
+    await page.keyboard.press("t");
+    await page.locator("details[open]").waitFor({ state: "detached" });
+    await page.keyboard.press("Enter");
+    await page.locator(".ms-inspector h2").waitFor();
+    await page.keyboard.press("Escape");
     await page.keyboard.press("?");
     await page.locator("dialog[open]").waitFor();
     await page.keyboard.press("Escape");
@@ -119,6 +150,47 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
       });
       expect(name, `control ${i} has no name`).not.toBe("");
     }
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it("tells what a mark is, from its label and from its stop", async () => {
+    const { page, problems } = await open(browser, `${url}#view=anatomy`);
+    await page
+      .getByRole("button", { name: /^What is this\?/ })
+      .first()
+      .click();
+    expect(await page.locator(".ms-markhelp").textContent()).toContain("How to read it");
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole("button", { name: "Show it in the timeline" }).click();
+    expect(await addressPart(page, "view")).toBe("timeline");
+    await page.locator(".ms-markhelp").waitFor({ state: "detached" });
+    await page.keyboard.press("f");
+    await settle(page);
+    // Labels stand in rows above the plot; one of them is somewhere in the first row.
+    const box = (await page.locator(".ms-plot").boundingBox())!;
+    for (let x = 80; x < box.width; x += 20) {
+      await page.mouse.move(box.x + x, box.y + 60);
+      if ((await page.locator(".ms-plot--link").count()) > 0) break;
+    }
+    expect(await page.locator(".ms-plot--link").count()).toBe(1);
+    await page.mouse.down();
+    await page.mouse.up();
+    await page.locator(".ms-markhelp h2").waitFor();
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it.each([
+    ["an operator of the framework", "linear", "function"],
+    ["a category by its name on the page", "optimizer state", "optimizer_state"],
+    ["a file", ".py", ".py"],
+  ])("finds %s", async (_what, words, hit) => {
+    const { page, problems } = await open(browser, `${url}#view=timeline`);
+    await page.keyboard.press("/");
+    await page.keyboard.type(words);
+    await page.locator(".ms-search__hit").first().waitFor();
+    if (hit !== "function") expect(await page.locator(".ms-search__list").textContent()).toContain(hit);
     expect(problems).toEqual([]);
     await page.close();
   });
@@ -170,7 +242,12 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
     await page.keyboard.down("Shift");
     await page.mouse.move(box.x + 300, box.y + 300);
     await page.mouse.down();
-    await page.mouse.move(box.x + 600, box.y + 300, { steps: 5 });
+    await page.mouse.move(box.x + 400, box.y + 300, { steps: 3 });
+    await settle(page);
+    const half = await overlay(page);
+    await page.mouse.move(box.x + 600, box.y + 300, { steps: 3 });
+    await settle(page);
+    expect(await overlay(page), "the marked range in the picture").not.toBe(half);
     await page.mouse.up();
     await page.keyboard.up("Shift");
     await settle(page);

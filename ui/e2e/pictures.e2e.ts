@@ -1,66 +1,76 @@
 /**
- * The pictures of the page in the README: taken from the repository's own sample, and compared with what the page looks
- * like now. `npm run pictures` takes them again. Fonts and their edges differ a little from machine to machine, so the
- * comparison is of the mean difference in brightness.
+ * What the page looks like: the pictures of the README are fresh, and every view in both themes looks as it was last looked at.
+ * `npm run pictures` takes all of them again.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { launch, open, outFolder } from "./browser.ts";
+import { launch, open, outFolder, settle } from "./browser.ts";
+import { changedShare, expectKept, makeSmall, mostChanged } from "./kept_pictures.ts";
 import { binary, type Server, sample, startServer } from "./server.ts";
 
 const images = fileURLToPath(new URL("../../docs/images/", import.meta.url));
-const update = process.env.MEMSTRATA_UPDATE_PICTURES === "1";
-const mostDifference = 0.05;
+const keptFolder = fileURLToPath(new URL("./kept/", import.meta.url));
+const updates = process.env.MEMSTRATA_UPDATE_PICTURES === "1";
 const program = binary();
 
-/** Mean difference of two PNG files of one size, 0 to 1; the browser decodes them. */
-function difference(page: Page, before: Buffer, after: Buffer): Promise<number> {
-  const urls = [before, after].map((png) => `data:image/png;base64,${png.toString("base64")}`);
-  return page.evaluate(async (pair) => {
-    const pixels = await Promise.all(
-      pair.map(async (url) => {
-        const image = new Image();
-        image.src = url;
-        await image.decode();
-        const canvas = new OffscreenCanvas(image.width, image.height);
-        const context = canvas.getContext("2d")!;
-        context.drawImage(image, 0, 0);
-        return context.getImageData(0, 0, image.width, image.height).data;
-      }),
-    );
-    const [a, b] = pixels as [Uint8ClampedArray, Uint8ClampedArray];
-    if (a.length !== b.length) return 1;
-    let sum = 0;
-    for (let i = 0; i < a.length; i += 1) sum += Math.abs(a[i]! - b[i]!);
-    return sum / (a.length * 255);
-  }, urls);
-}
+/** Of runs. The others are pictures of one sentence on this sample. */
+const views = ["overview", "timeline", "state", "breakdown", "address_map", "anatomy", "plan", "findings", "settings"];
+const themes = ["light", "dark"] as const;
 
-describe.skipIf(!program)("the pictures of the README", () => {
+describe.skipIf(!program)("the look", () => {
   let browser: Browser;
   let server: Server;
+  let blank: Page;
 
   beforeAll(async () => {
     browser = await launch();
     server = await startServer(program!, [sample]);
+    blank = await browser.newPage();
   });
   afterAll(async () => {
     await browser?.close();
     server?.stop();
   });
 
-  it.each(["overview", "timeline"])("show %s as it looks now", async (view) => {
+  it.each(["overview", "timeline"])("of the README's %s is that of the page", async (view) => {
     const { page, problems } = await open(browser, `${server.url}#view=${view}`, { width: 1440, height: 900 });
     const now = await page.screenshot({ path: `${outFolder}picture-${view}.png` });
-    const kept = `${images}page_${view}.png`;
-    if (update) writeFileSync(kept, now);
-    expect(existsSync(kept), `${kept} is missing: npm run pictures`).toBe(true);
-    const blank = await browser.newPage();
-    expect(await difference(blank, readFileSync(kept), now), "npm run pictures").toBeLessThan(mostDifference);
-    await blank.close();
+    const path = `${images}page_${view}.png`;
+    if (updates) writeFileSync(path, now);
+    expect(existsSync(path), `${path} is missing: npm run pictures`).toBe(true);
+    const [before, after] = [await makeSmall(blank, readFileSync(path)), await makeSmall(blank, now)];
+    expect(await changedShare(blank, before, after), "npm run pictures").toBeLessThan(mostChanged);
     expect(problems).toEqual([]);
     await page.close();
   });
+
+  it.each(themes)("of every view is kept in the %s theme", async (theme) => {
+    const { page, problems } = await open(browser, "about:blank", { theme, width: 1280, height: 800 });
+    for (const view of views) {
+      await showView(page, `${server.url}#view=${view}`);
+      await expectKept(blank, await page.screenshot(), `${keptFolder}${view}-${theme}.png`);
+    }
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it("is told apart when one band is hidden, or when the cursor's panel is open", async () => {
+    const { page } = await open(browser, `${server.url}#view=timeline`, { width: 1280, height: 800 });
+    const before = await makeSmall(blank, await page.screenshot());
+    for (const part of ["&hide=0", "&pin=0"]) {
+      await showView(page, `${server.url}#view=timeline${part}`);
+      const after = await makeSmall(blank, await page.screenshot());
+      expect(await changedShare(blank, before, after), part).toBeGreaterThan(mostChanged);
+    }
+    await page.close();
+  });
 });
+
+async function showView(page: Page, url: string): Promise<void> {
+  // The same address but for its hash would only tell the page to load itself again.
+  await page.goto("about:blank");
+  await page.goto(url);
+  await settle(page);
+}

@@ -65,6 +65,39 @@ describe.skipIf(!program)("states of the page", () => {
     server.stop();
   });
 
+  it("keeps what is open when a file that is dropped on it cannot be read", async () => {
+    const server = await startServer(program!, [sample]);
+    const { page, problems } = await open(browser, `${server.url}#view=overview`);
+    const headline = await page.locator("h1").textContent();
+    const data = await page.evaluateHandle(() => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File(["This is no recording."], "notes.pickle"));
+      return transfer;
+    });
+    await page.dispatchEvent("body", "drop", { dataTransfer: data });
+    await page.getByRole("alert").waitFor();
+    expect(await page.getByRole("alert").textContent()).toMatch(/^notes\.pickle was not added\. No reader knows/);
+    await page.keyboard.press("Escape");
+    await page.getByRole("alert").waitFor({ state: "detached" });
+    await page.reload();
+    await settle(page);
+    expect(await page.locator("h1").textContent()).toBe(headline);
+    expect(problems).toEqual([]);
+    await page.close();
+    server.stop();
+  });
+
+  it("says of a profile that ends before its first event that it does", async () => {
+    const path = join(folder, "cut.xplane.pb");
+    // A plane whose length is past the end of the file.
+    writeFileSync(path, Buffer.from([0x0a, 0xff, 0x7f, 0x12, 0x09, ...Buffer.from("/host:CPU")]));
+    const server = await startServer(program!, [path]);
+    const { page } = await open(browser, server.url);
+    expect(await page.locator("body").textContent()).toContain("ends early, before the first event");
+    await page.close();
+    server.stop();
+  });
+
   it("adds a file that is dropped on it, and compares", async () => {
     const server = await startServer(program!, [sample]);
     const { page, problems } = await open(browser, `${server.url}#view=ranks`);

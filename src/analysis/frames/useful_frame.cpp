@@ -102,6 +102,20 @@ constexpr std::string_view kFrameworkPaths[] = {
 // Folders of the C++ sources of PyTorch and CPython.
 constexpr std::string_view kNativeFolders[] = {"/aten/", "/c10/", "/Objects/", "/Python/", "/Modules/"};
 
+bool IsInsideOfCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+// Long names are paths of modules that begin alike; their ends tell them apart.
+std::string WithoutMiddle(const std::string& name) {
+  constexpr size_t kLongest = 60;
+  constexpr size_t kHead = 20;
+  if (name.size() <= kLongest) return name;
+  size_t head = kHead;
+  while (head > 0 && IsInsideOfCharacter(name[head])) --head;
+  size_t tail = name.size() - (kLongest - 1 - kHead);
+  while (tail < name.size() && IsInsideOfCharacter(name[tail])) ++tail;
+  return name.substr(0, head) + "…" + name.substr(tail);
+}
+
 }  // namespace
 
 bool IsAutogradNode(const Store& store, FrameId frame) {
@@ -206,9 +220,7 @@ std::string ShortFunctionName(std::string_view function) {
     }
   }
   flat.erase(0, flat.find_first_not_of(": "));  // of anonymous namespaces
-  constexpr size_t kLongest = 60;
-  if (flat.size() > kLongest) flat = flat.substr(0, kLongest - 1) + "…";
-  return flat;
+  return WithoutMiddle(flat);
 }
 
 std::string_view ShortPath(std::string_view path, size_t component_count) {

@@ -108,7 +108,10 @@ void WriteSameStack(JsonWriter& json, SessionIndex& session, HeapEntry& heap, ui
 }
 
 void WriteLife(JsonWriter& json, const AllocationTable& table, const TimeAxis& time, uint32_t row) {
-  json.Field("address", std::string_view(FormatAddress(table.addr[row])));
+  // A remainder, which a profile tells by its bytes alone, lies nowhere.
+  const bool has_address = table.addr[row] != UINT64_MAX;
+  const std::string address = FormatAddress(table.addr[row]);
+  json.Field("address", has_address ? std::optional<std::string_view>(address) : std::nullopt);
   json.Field("size_bytes", table.size_bytes[row]);
   json.Field("block_bytes", KnownBytes(table.block_bytes[row]));
   json.Field("block_approximate", (table.flags[row] & kBlockApproximate) != 0);

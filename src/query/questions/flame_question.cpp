@@ -24,7 +24,7 @@ struct NodeText {
   bool useful = true;
 };
 
-// Gives every frame, function, file, folder or category a key, and keeps what to call it.
+// Gives every frame, function, file, folder, shape or category a key, and keeps what to call it.
 class PathMaker {
  public:
   PathMaker(SessionIndex& session, GroupBy by, bool from_callee)
@@ -35,18 +35,20 @@ class PathMaker {
     const AllocationTable& table = store_.allocations;
     const StackId stack = table.stack[row];
     std::vector<uint32_t> path;
-    if (by_ == GroupBy::kCategory)
-      path.push_back(Key("category", kCategoryNames[static_cast<size_t>(session_.CategoryOfRow()[row])], {}));
+    const std::string_view category = kCategoryNames[static_cast<size_t>(session_.CategoryOfRow()[row])];
+    if (by_ == GroupBy::kCategory) path.push_back(Key("category", category, {}));
+    if (by_ == GroupBy::kShape)
+      path.push_back(Key("shape", session_.Keys(by_).labels[KeyOfRow(session_, by_, row)], {}));
     if (stack.value == 0) {
-      path.push_back(Key("", RowLabel(session_, row), {}));
+      path.push_back(Key(category, RowLabel(session_, row), {}));  // one box for each category, in its colour
       return path;
     }
     const size_t first_frame = path.size();
     for (const FrameId frame : FramesOf(store_, stack)) {
       const uint32_t key = KeyOfFrame(frame);
       // Neighbouring frames of one function, file or folder are one box.
-      if (by_ == GroupBy::kStack || by_ == GroupBy::kCategory || path.size() == first_frame || path.back() != key)
-        path.push_back(key);
+      const bool keeps_frames = by_ == GroupBy::kStack || by_ == GroupBy::kCategory || by_ == GroupBy::kShape;
+      if (keeps_frames || path.size() == first_frame || path.back() != key) path.push_back(key);
     }
     if (!from_callee_) std::reverse(path.begin() + static_cast<ptrdiff_t>(first_frame), path.end());
     return path;
@@ -105,18 +107,23 @@ struct Weight {
   uint32_t example_row = kNone;
 };
 
-// One path per stack and category, not per block.
-void AddPaths(const HeapEntry& heap, const Selection& selection, const Grouping& categories, PathMaker& paths,
-              FlameTree& tree) {
+// One path per stack, category and, where they matter, shape, not per block. `shapes`: null where they do not.
+void AddPaths(const HeapEntry& heap, const Selection& selection, const Grouping& categories, const StackKeys* shapes,
+              PathMaker& paths, FlameTree& tree) {
   const AllocationTable& table = heap.store.allocations;
   FlatMap<uint64_t, uint32_t> index_of;
+  FlatMap<uint64_t, uint32_t> index_of_shaped;
   std::vector<Weight> weights;
   const auto group_of = [&](uint32_t row) { return categories.rows.group_of_row[row - heap.heap.allocations.begin]; };
   for (const uint32_t row : selection.rows) {
     const bool is_preexisting = (table.flags[row] & kPreexisting) != 0;  // tells blocks without a stack apart
-    const uint64_t key =
-        uint64_t{table.stack[row].value} << 32 | uint64_t{group_of(row)} << 1 | (is_preexisting ? 1 : 0);
-    const auto [entry, is_new] = index_of.try_emplace(key, static_cast<uint32_t>(weights.size()));
+    uint64_t key = uint64_t{table.stack[row].value} << 32 | uint64_t{group_of(row)} << 1 | (is_preexisting ? 1 : 0);
+    if (shapes != nullptr) {
+      const auto dense = static_cast<uint32_t>(index_of.size());
+      key = uint64_t{index_of.try_emplace(key, dense).first->second} << 32 | shapes->key_of_row[row];
+    }
+    FlatMap<uint64_t, uint32_t>& index = shapes == nullptr ? index_of : index_of_shaped;
+    const auto [entry, is_new] = index.try_emplace(key, static_cast<uint32_t>(weights.size()));
     if (is_new) weights.push_back({0, 0, row});
     weights[entry->second].bytes += table.size_bytes[row];
     ++weights[entry->second].block_count;
@@ -176,7 +183,9 @@ Result<Answer> AnswerFlame(SessionIndex& session, const Parameters& parameters) 
   const Grouping& categories = session.GroupingOf(*heap, GroupBy::kCategory);
   PathMaker paths(session, static_cast<GroupBy>(by), root == 1);
   FlameTree tree(categories.rows.group_count);
-  AddPaths(*heap, selection, categories, paths, tree);
+  const StackKeys* const shapes =
+      static_cast<GroupBy>(by) == GroupBy::kShape ? &session.Keys(GroupBy::kShape) : nullptr;
+  AddPaths(*heap, selection, categories, shapes, paths, tree);
   const uint64_t total_bytes = tree.bytes();
   const uint64_t block_count = tree.block_count();
   const std::vector<FlameNode> nodes = tree.Finish(max_nodes);

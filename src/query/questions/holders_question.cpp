@@ -1,4 +1,6 @@
-// holders: bytes by stack, function, file, folder or category, largest first.
+// holders: bytes by stack, function, file, folder, shape or category, largest first.
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -22,6 +24,9 @@ struct HolderRow {
   uint64_t bytes = 0;
   uint64_t block_count = 0;
   uint32_t largest_row = kNone;
+  uint32_t shape_key = kNone;  // of all its blocks
+  bool has_one_shape = true;
+  bool is_remainder = false;  // stands for blocks that the source counts only in bytes
 
   /// Of most of its bytes.
   std::string_view Category() const {
@@ -30,36 +35,59 @@ struct HolderRow {
   }
 };
 
-std::vector<HolderRow> SumUp(SessionIndex& session, const Selection& selection, GroupBy by) {
-  const AllocationTable& table = session.store().allocations;
+// An XLA profile tells what was there before it by its bytes alone.
+bool IsRemainder(const HeapEntry& heap, uint32_t row) {
+  return (heap.store.allocations.flags[row] & kPreexisting) != 0 && heap.store.HasXPlaneDetails(heap.heap);
+}
+
+// Blocks without a stack have nothing in common but that; their categories keep them apart.
+bool IsSplitByCategory(GroupBy by, uint32_t key) { return by != GroupBy::kCategory && key <= kPreexistingKey; }
+
+void NameRow(SessionIndex& session, GroupBy by, uint32_t key, HolderRow& row) {
+  if (by == GroupBy::kCategory) {
+    row.key = row.label = kCategoryNames[key];
+    return;
+  }
+  row.key = row.label = session.Keys(by).labels[key];
+  if (IsSplitByCategory(by, key)) {
+    row.key += fmt::format(", {}", row.Category());
+    return;
+  }
+  row.key = session.Keys(by).texts[key];
+  const StackId stack = session.store().allocations.stack[row.largest_row];
+  if (stack.value != 0) row.where = StackPlace(session.store(), session.Useful(), stack);
+}
+
+void Count(const HeapEntry& heap, uint32_t row, Category category, uint32_t shape_key, HolderRow& holder) {
+  const uint64_t size_bytes = heap.store.allocations.size_bytes[row];
+  holder.bytes += size_bytes;
+  holder.category_bytes[static_cast<size_t>(category)] += size_bytes;
+  holder.is_remainder = IsRemainder(heap, row);
+  if (!holder.is_remainder) ++holder.block_count;
+  if (holder.largest_row == kNone) holder.shape_key = shape_key;
+  holder.has_one_shape = holder.has_one_shape && holder.shape_key == shape_key;
+  if (holder.largest_row == kNone || size_bytes > heap.store.allocations.size_bytes[holder.largest_row])
+    holder.largest_row = row;
+}
+
+std::vector<HolderRow> SumUp(SessionIndex& session, const HeapEntry& heap, const Selection& selection, GroupBy by) {
   const std::vector<Category>& categories = session.CategoryOfRow();
-  FlatMap<uint32_t, uint32_t> index_of_key;
+  const StackKeys& shapes = session.Keys(GroupBy::kShape);
+  FlatMap<uint64_t, uint32_t> index_of_key;
   std::vector<HolderRow> rows;
   std::vector<uint32_t> keys;
   for (const uint32_t row : selection.rows) {
     const uint32_t key = KeyOfRow(session, by, row);
-    const auto [entry, is_new] = index_of_key.try_emplace(key, static_cast<uint32_t>(rows.size()));
+    const uint64_t part = IsSplitByCategory(by, key) ? static_cast<uint64_t>(categories[row]) + 1 : 0;
+    const auto [entry, is_new] =
+        index_of_key.try_emplace(part << 32 | uint64_t{key}, static_cast<uint32_t>(rows.size()));
     if (is_new) {
       rows.emplace_back();
       keys.push_back(key);
     }
-    HolderRow& holder = rows[entry->second];
-    holder.bytes += table.size_bytes[row];
-    ++holder.block_count;
-    holder.category_bytes[static_cast<size_t>(categories[row])] += table.size_bytes[row];
-    if (holder.largest_row == kNone || table.size_bytes[row] > table.size_bytes[holder.largest_row])
-      holder.largest_row = row;
+    Count(heap, row, categories[row], shapes.key_of_row[row], rows[entry->second]);
   }
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const StackId stack = table.stack[rows[i].largest_row];
-    if (by == GroupBy::kCategory) {
-      rows[i].key = rows[i].label = kCategoryNames[keys[i]];
-    } else {
-      rows[i].key = session.Keys(by).texts[keys[i]];
-      rows[i].label = session.Keys(by).labels[keys[i]];
-      if (stack.value != 0) rows[i].where = StackPlace(session.store(), session.Useful(), stack);
-    }
-  }
+  for (size_t i = 0; i < rows.size(); ++i) NameRow(session, by, keys[i], rows[i]);
   std::sort(rows.begin(), rows.end(), [](const HolderRow& a, const HolderRow& b) {
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.key < b.key;
   });
@@ -88,9 +116,13 @@ void WriteRow(JsonWriter& json, SessionIndex& session, HeapEntry& heap, const Ho
   json.Field("where", std::string_view(row.where));
   json.Field("category", row.Category());
   json.Field("bytes", row.bytes);
-  json.Field("block_count", row.block_count);
+  json.Field("block_count", row.is_remainder ? std::nullopt : std::optional(row.block_count));
   json.Field("largest_bytes", table.size_bytes[row.largest_row]);
   const std::string since = PlaceText(session, heap, table.alloc_seq[row.largest_row]);
+  const bool is_shape_known = row.has_one_shape && row.shape_key > kPreexistingKey;
+  json.Field("shape", is_shape_known
+                          ? std::optional<std::string_view>(session.Keys(GroupBy::kShape).labels[row.shape_key])
+                          : std::nullopt);
   json.Field("since", since.empty() ? std::nullopt : std::optional<std::string_view>(since));
   json.Field("stack_id", stack.value == 0 ? std::nullopt : std::optional(stack.value));
   json.Key("stack");
@@ -106,9 +138,13 @@ Result<Answer> AnswerHolders(SessionIndex& session, const Parameters& parameters
                              parameters.Choice("by", std::span(kGroupByNames).first(kHolderGroupByCount), "stack"));
   MEMSTRATA_ASSIGN_OR_RETURN(const uint64_t limit, parameters.Number("limit", kMostRows, kDefaultRows));
   MEMSTRATA_ASSIGN_OR_RETURN(const uint64_t offset, parameters.Number("offset", UINT32_MAX, 0));
-  std::vector<HolderRow> rows = SumUp(session, selection, static_cast<GroupBy>(by));
+  std::vector<HolderRow> rows = SumUp(session, *heap, selection, static_cast<GroupBy>(by));
   uint64_t total_bytes = 0;
-  for (const HolderRow& row : rows) total_bytes += row.bytes;
+  uint64_t total_block_count = 0;
+  for (const HolderRow& row : rows) {
+    total_bytes += row.bytes;
+    total_block_count += row.block_count;
+  }
   std::erase_if(rows, [&](const HolderRow& row) { return !Matches(row, parameters.Text("search")); });
   uint64_t matched_bytes = 0;
   for (const HolderRow& row : rows) matched_bytes += row.bytes;
@@ -116,7 +152,7 @@ Result<Answer> AnswerHolders(SessionIndex& session, const Parameters& parameters
     json.Field("of", selection.of);
     json.Field("by", kGroupByNames[by]);
     json.Field("total_bytes", total_bytes);
-    json.Field("total_block_count", uint64_t{selection.rows.size()});
+    json.Field("total_block_count", total_block_count);
     json.Field("row_count", uint64_t{rows.size()});
     json.Field("matched_bytes", matched_bytes);
     json.Key("rows");

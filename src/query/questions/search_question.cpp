@@ -1,4 +1,4 @@
-// search: functions, files, categories, an address, or sizes.
+// search: functions and files of any frame of a stack, categories, types and shapes, an address, or sizes.
 
 #include <fmt/format.h>
 
@@ -45,34 +45,134 @@ void Count(const AllocationTable& table, uint32_t row, Hit& hit) {
   if (hit.largest_row == kNone || table.size_bytes[row] > table.size_bytes[hit.largest_row]) hit.largest_row = row;
 }
 
-// All keys of one kind whose text holds the query, with everything that was allocated under them.
-void SearchKeys(SessionIndex& session, const HeapEntry& heap, GroupBy by, const std::string& query,
-                std::vector<Hit>& hits) {
+// What was allocated under one stack.
+struct StackSum {
+  uint64_t bytes = 0;
+  uint64_t block_count = 0;
+  uint32_t largest_row = kNone;
+};
+
+// Functions and files whose name holds the query, and for each frame which of them it is in.
+class FrameSearch {
+ public:
+  FrameSearch(const Store& store, const std::string& query) : store_(store) {
+    const FrameTable& frames = store.stacks.frames();
+    function_hit_.assign(frames.size(), kNone);
+    file_hit_.assign(frames.size(), kNone);
+    FlatMap<uint64_t, uint32_t> known;  // (function or kNone, file) → hit or kNone
+    for (uint32_t frame = 0; frame < frames.size(); ++frame) {
+      const StringId function = frames.function[frame];
+      const StringId file = frames.file[frame];
+      const auto hit_of = [&](uint32_t function_id, std::string_view text, auto&& make) {
+        const auto [entry, is_new] = known.try_emplace(uint64_t{function_id} << 32 | file.value, kNone);
+        if (is_new && Lower(text).find(query) != std::string::npos) {
+          entry->second = static_cast<uint32_t>(hits_.size());
+          hits_.push_back(make());
+        }
+        return entry->second;
+      };
+      function_hit_[frame] = hit_of(function.value, store.String(function), [&] {
+        return Hit{"function", FunctionLabel(frame), ""};
+      });
+      file_hit_[frame] = hit_of(kNone, store.String(file), [&] {
+        return Hit{"file", std::string(ShortPath(store.String(file))), std::string(store.String(file))};
+      });
+    }
+    last_stack_.assign(hits_.size(), kNone);
+  }
+
+  bool IsEmpty() const { return hits_.empty(); }
+
+  /// Adds what a stack holds to each function and file that it goes through, once.
+  void Add(StackId stack, const StackSum& sum) {
+    const StackTable& stacks = store_.stacks.stacks();
+    for (StackId at = stack; at.value != 0; at = stacks.parent[at.value]) {
+      const uint32_t frame = stacks.frame[at.value].value;
+      for (const uint32_t hit : {function_hit_[frame], file_hit_[frame]}) {
+        if (hit == kNone || last_stack_[hit] == stack.value) continue;
+        last_stack_[hit] = stack.value;
+        AddTo(hits_[hit], sum);
+      }
+    }
+  }
+  std::vector<Hit> Finish() && { return std::move(hits_); }
+
+ private:
+  std::string FunctionLabel(uint32_t frame) const {
+    const FrameTable& frames = store_.stacks.frames();
+    const std::string function = ShortFunctionName(store_.String(frames.function[frame]));
+    const std::string_view file = store_.String(frames.file[frame]);
+    return file.empty() ? function : fmt::format("{} ({})", function, ShortPath(file));
+  }
+  void AddTo(Hit& hit, const StackSum& sum) const {
+    const Column<uint64_t>& size_bytes = store_.allocations.size_bytes;
+    hit.bytes += sum.bytes;
+    hit.block_count += sum.block_count;
+    if (hit.largest_row == kNone || size_bytes[sum.largest_row] > size_bytes[hit.largest_row])
+      hit.largest_row = sum.largest_row;
+  }
+
+  const Store& store_;
+  std::vector<Hit> hits_;
+  std::vector<uint32_t> function_hit_;  // by frame, kNone: not in a hit
+  std::vector<uint32_t> file_hit_;
+  std::vector<uint32_t> last_stack_;  // by hit: a stack goes through a function more than once
+};
+
+// Any frame counts, not only the one that a stack is named by: people look for the operator as for their own code.
+void SearchFrames(SessionIndex& session, const HeapEntry& heap, const std::string& query, std::vector<Hit>& hits) {
   const AllocationTable& table = session.store().allocations;
-  const StackKeys& keys = session.Keys(by);
-  std::vector<uint32_t> hit_of_key(keys.texts.size(), kNone);
-  std::vector<Hit> found;
-  for (uint32_t key = kPreexistingKey + 1; key < keys.texts.size(); ++key) {
-    if (Lower(keys.texts[key]).find(query) == std::string::npos) continue;
-    hit_of_key[key] = static_cast<uint32_t>(found.size());
-    found.push_back(
-        {kGroupByNames[static_cast<size_t>(by)], keys.labels[key], by == GroupBy::kFile ? keys.texts[key] : ""});
-  }
-  if (found.empty()) return;
+  FrameSearch search(session.store(), query);
+  if (search.IsEmpty()) return;
+  std::vector<StackSum> by_stack(session.store().stacks.stacks().size());
   for (uint32_t row = heap.heap.allocations.begin; row < heap.heap.allocations.end; ++row) {
-    const uint32_t hit = hit_of_key[KeyOfStackedRow(table, keys, row)];
-    if (hit != kNone) Count(table, row, found[hit]);
+    StackSum& sum = by_stack[table.stack[row].value];
+    sum.bytes += table.size_bytes[row];
+    ++sum.block_count;
+    if (sum.largest_row == kNone || table.size_bytes[row] > table.size_bytes[sum.largest_row]) sum.largest_row = row;
   }
-  for (Hit& hit : found) {
+  for (uint32_t stack = 1; stack < by_stack.size(); ++stack) {
+    if (by_stack[stack].block_count > 0) search.Add(StackId{stack}, by_stack[stack]);
+  }
+  for (Hit& hit : std::move(search).Finish()) {
     if (hit.block_count == 0) continue;
     if (hit.where.empty()) hit.where = StackPlace(session.store(), session.Useful(), table.stack[hit.largest_row]);
     hits.push_back(std::move(hit));
   }
 }
 
+void SearchShapes(SessionIndex& session, const HeapEntry& heap, const std::string& query, std::vector<Hit>& hits) {
+  const StackKeys& shapes = session.Keys(GroupBy::kShape);
+  std::vector<Hit> found(shapes.texts.size());
+  bool is_any = false;
+  for (uint32_t key = kPreexistingKey + 1; key < shapes.texts.size(); ++key) {
+    if (Lower(shapes.texts[key]).find(query) == std::string::npos) continue;
+    found[key] = {"shape", shapes.labels[key], ""};
+    is_any = true;
+  }
+  if (!is_any) return;
+  for (uint32_t row = heap.heap.allocations.begin; row < heap.heap.allocations.end; ++row) {
+    Hit& hit = found[shapes.key_of_row[row]];
+    if (!hit.kind.empty()) Count(session.store().allocations, row, hit);
+  }
+  for (Hit& hit : found) {
+    if (hit.block_count > 0) hits.push_back(std::move(hit));
+  }
+}
+
+// "kv_cache" is found as "kv cache", "parameter" as "parameters", "temporary" as "temporaries", "logits" as
+// "logits / loss".
+bool IsCategoryNamed(std::string_view name, const std::string& query) {
+  std::string words(name);
+  std::replace(words.begin(), words.end(), '_', ' ');
+  const std::string plural = words.ends_with('y') ? words.substr(0, words.size() - 1) + "ies" : words + "s";
+  return name.find(query) != std::string_view::npos || words.find(query) != std::string::npos ||
+         plural.find(query) != std::string::npos || query.starts_with(words + " ");
+}
+
 void SearchCategories(SessionIndex& session, const HeapEntry& heap, const std::string& query, std::vector<Hit>& hits) {
   for (size_t category = 0; category < std::size(kCategoryNames); ++category) {
-    if (kCategoryNames[category].find(query) == std::string_view::npos) continue;
+    if (!IsCategoryNamed(kCategoryNames[category], query)) continue;
     Hit hit{"category", std::string(kCategoryNames[category]), ""};
     for (uint32_t row = heap.heap.allocations.begin; row < heap.heap.allocations.end; ++row) {
       if (session.CategoryOfRow()[row] == static_cast<Category>(category)) Count(session.store().allocations, row, hit);
@@ -165,8 +265,8 @@ SearchResult Search(SessionIndex& session, const HeapEntry& heap, const std::str
   }
   SearchResult result;
   SearchCategories(session, heap, query, result.hits);
-  SearchKeys(session, heap, GroupBy::kFunction, query, result.hits);
-  SearchKeys(session, heap, GroupBy::kFile, query, result.hits);
+  SearchFrames(session, heap, query, result.hits);
+  SearchShapes(session, heap, query, result.hits);
   std::sort(result.hits.begin(), result.hits.end(), ByBytes);
   result.total = result.hits.size();
   if (result.hits.size() > limit) result.hits.resize(limit);

@@ -29,6 +29,7 @@ void WriteHas(JsonWriter& json, const Store& store, HeapEntry& entry) {
   json.StartArray();
   if (entry.heap_index.Time().has_time()) json.Value("time");
   if (has.has_stacks) json.Value("stacks");
+  if (HasShapes(store, entry.heap)) json.Value("shapes");
   if (has.has_segments) json.Value("segments");
   if (entry.heap.allocations.size() > 0 && store.allocations.addr[entry.heap.allocations.begin] != 0)
     json.Value("addresses");

@@ -1,12 +1,39 @@
 /** Files dropped anywhere on the page are added to the session of the running server. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { DataSource } from "../data/source.ts";
 import { useApp } from "../state/context.ts";
 
 const pollMs = 150;
 
+/** What became of files that were dropped: how many are in the session now, and a sentence for each that is not. */
+interface Added {
+  count: number;
+  problems: string[];
+}
+
+async function addAll(source: DataSource, files: readonly File[], say: (text: string) => void): Promise<Added> {
+  const added: Added = { count: 0, problems: [] };
+  for (const file of files) {
+    say(`Reading ${file.name}.`);
+    try {
+      let progress = await source.addFile(file);
+      while (progress.state === "reading") {
+        await new Promise((resolve) => setTimeout(resolve, pollMs));
+        progress = await source.progress();
+      }
+      if (progress.error) throw new Error(progress.error.message);
+      added.count += 1;
+    } catch (error) {
+      added.problems.push(`${file.name} was not added. ${(error as Error).message}`);
+    }
+  }
+  return added;
+}
+
 export function DropZone() {
   const app = useApp();
   const [text, setText] = useState<string | null>(null);
+  const [added, setAdded] = useState<Added | null>(null);
   useEffect(() => {
     const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes("Files") === true;
     const onOver = (event: DragEvent) => {
@@ -21,22 +48,11 @@ export function DropZone() {
       void addFiles([...(event.dataTransfer?.files ?? [])]);
     };
     const addFiles = async (files: File[]) => {
-      try {
-        for (const file of files) {
-          setText(`Reading ${file.name}.`);
-          let progress = await app.client.source.addFile(file);
-          while (progress.state === "reading") {
-            await new Promise((resolve) => setTimeout(resolve, pollMs));
-            progress = await app.client.source.progress();
-          }
-          if (progress.state === "failed") throw new Error(progress.error?.message ?? `${file.name} cannot be read.`);
-        }
-        // A new session has new answers to every question; starting over is the honest way to show them.
-        location.reload();
-      } catch (error) {
-        setText((error as Error).message);
-        setTimeout(() => setText(null), 8000);
-      }
+      const done = await addAll(app.client.source, files, setText);
+      setText(null);
+      if (done.problems.length > 0) setAdded(done);
+      // A new session has new answers to every question; starting over is the honest way to show them.
+      else location.reload();
     };
     document.addEventListener("dragover", onOver);
     document.addEventListener("dragleave", onLeave);
@@ -47,9 +63,35 @@ export function DropZone() {
       document.removeEventListener("drop", onDrop);
     };
   }, []);
-  return text === null ? null : (
-    <div class="ms-drop" role="status">
-      {text}
-    </div>
+  const close = () => (added && added.count > 0 ? location.reload() : setAdded(null));
+  return (
+    <>
+      {added && <Problems problems={added.problems} onClose={close} />}
+      {text !== null && (
+        <div class="ms-drop" role="status">
+          {text}
+        </div>
+      )}
+    </>
+  );
+}
+
+function Problems({ problems, onClose }: { problems: readonly string[]; onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog class="ms-help ms-markhelp" ref={dialog} onClose={onClose} aria-label="Files that were not added">
+      <div role="alert">
+        {problems.map((problem) => (
+          <p key={problem}>{problem}</p>
+        ))}
+      </div>
+      <p class="ms-quiet">What was open before is still here.</p>
+      <p>
+        <button type="button" class="ms-button" onClick={() => dialog.current?.close()}>
+          Close
+        </button>
+      </p>
+    </dialog>
   );
 }

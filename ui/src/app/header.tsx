@@ -1,5 +1,6 @@
 /** Mark, source and heap, search, link, export, help. */
 import { useContext, useState } from "preact/hooks";
+import { plural } from "../base/text.ts";
 import { formatBytes, formatCount } from "../base/units.ts";
 import { useApp } from "../state/context.ts";
 import { CopyButton } from "../widgets/copy_button.tsx";
@@ -17,7 +18,8 @@ export function Header({ onHelp }: { onHelp: () => void }) {
         <span class="ms-header__name">memstrata</span>
       </span>
       <HeapPicker />
-      <SearchBox />
+      {app.client.source.isLive && <SearchBox />}
+      {!app.client.source.isLive && <span class="ms-header__gap" />}
       <CopyButton label="Copy link" text={() => `${location.href.split("#")[0]}#${app.savedText.peek()}`} />
       <ExportMenu />
       <button type="button" class="ms-button" onClick={onHelp} aria-label="Help and keys" title="Help and keys (?)">
@@ -41,7 +43,7 @@ function HeapPicker() {
     <>
       <span class="ms-header__source" title={source?.file}>
         {source ? <strong>{source.file.split(/[\\/]/).at(-1)}</strong> : "no recording"} {source?.title}
-        {heaps.length > 0 && ` · ${formatCount(heap.event_count)} events`}
+        {heaps.length > 0 && ` · ${formatCount(heap.event_count)} ${plural(heap.event_count, "event")}`}
         {simulated && <em class="ms-header__simulated"> simulated card</em>}
       </span>
       {heaps.length >= manyHeaps && (

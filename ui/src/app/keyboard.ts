@@ -1,4 +1,6 @@
 /** Keys that work everywhere. They change the same state as the pointer does. */
+import { formatCount } from "../base/units.ts";
+import type { Cursor } from "../data/types.ts";
 import { anchorSeq } from "../gfx/mark_labels.ts";
 import type { AppState } from "../state/app_state.ts";
 import { panWindow, zoomWindow } from "../state/viewport.ts";
@@ -15,6 +17,9 @@ export const keyHelp: readonly (readonly [keys: string, what: string])[] = [
   ["p", "cursor to the peak"],
   ["n N", "next, previous mark"],
   ["f", "show the whole run"],
+  ["enter", "pin the block that begins or ends at the cursor"],
+  ["m", "measure: begin a range at the cursor, then end it there"],
+  ["t", "marks as a table"],
   ["c", "scale to the capacity"],
   ["l", "labels on and off"],
   ["g", "bands grouped or in allocation order"],
@@ -59,7 +64,35 @@ function moveToNeighbour(app: AppState, places: readonly number[], direction: nu
   if (next !== undefined) moveTo(app, next);
 }
 
+/** The block that the event at the cursor is about. */
+function pinAtCursor(app: AppState): void {
+  const seq = app.cursorSeq.peek();
+  const parameters = { heap: app.heapIndex.peek(), seq };
+  app.client.json("cursor", parameters, new AbortController().signal).then(
+    (answer) => {
+      const row = (answer as Cursor).event?.allocation ?? null;
+      if (row === null) app.announcement.value = `Event ${formatCount(seq)} is about no block.`;
+      else if (app.cursorSeq.peek() === seq) app.pinnedRow.value = row;
+    },
+    (error: Error) => {
+      app.announcement.value = error.message;
+    },
+  );
+}
+
+/** The first time it begins a range at the cursor, the second time it ends it there. */
+function measureAtCursor(app: AppState): void {
+  const seq = app.cursorSeq.peek();
+  const from = app.measureFrom.peek();
+  app.measureFrom.value = from === null ? seq : null;
+  if (from === null) {
+    app.measured.value = null;
+    app.announcement.value = `The range begins at event ${formatCount(seq)}. Move the cursor and press m.`;
+  } else if (from !== seq) app.measured.value = { begin: Math.min(from, seq), end: Math.max(from, seq) };
+}
+
 function release(app: AppState): void {
+  app.measureFrom.value = null;
   if (app.pinnedRow.peek() !== null) app.pinnedRow.value = null;
   else app.measured.value = null;
 }
@@ -70,8 +103,12 @@ export function handleKey(event: KeyboardEvent, app: AppState, openHelp: () => v
   if (document.querySelector("dialog[open]")) return;
   const inControl = event.target instanceof HTMLInputElement;
   if (inControl && event.key.startsWith("Arrow")) return;
+  // Enter is the key of the control that has the focus.
+  const control =
+    event.target instanceof Element && event.target.closest("button, summary, select, [role=application]");
+  if (control && event.key === "Enter") return;
   const explain = app.explainHeap.peek();
-  const marks = () => (explain?.marks ?? []).map(anchorSeq);
+  const marks = () => (explain ? explain.marks.map((mark) => anchorSeq(mark, explain)) : []);
   const steps = () => (explain?.steps ?? []).map((step) => step.begin_seq);
   const actions: Record<string, () => void> = {
     w: () => zoom(app, zoomStep),
@@ -90,6 +127,11 @@ export function handleKey(event: KeyboardEvent, app: AppState, openHelp: () => v
     p: () => moveTo(app, app.heap.peek().peak_live_seq ?? 0),
     n: () => moveToNeighbour(app, marks(), event.shiftKey ? -1 : 1),
     f: () => app.setWindow({ begin: 0, end: app.rangeEnd.peek() }),
+    Enter: () => pinAtCursor(app),
+    m: () => measureAtCursor(app),
+    t: () => {
+      app.showMarkTable.value = !app.showMarkTable.peek();
+    },
     c: () => {
       app.capacityScale.value = !app.capacityScale.peek();
     },

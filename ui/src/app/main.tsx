@@ -14,6 +14,7 @@ import { decodeState } from "../state/url.ts";
 import { Loading } from "./loading.tsx";
 import { Shell } from "./shell.tsx";
 import "../widgets/style.css";
+import "../widgets/data_table.css";
 import "../widgets/finding_list.css";
 import "./style.css";
 import { applyTheme, onSystemChange, resolveTheme, storedChoice } from "../state/theme.ts";

@@ -1,9 +1,11 @@
 /** Search over functions, files, categories, addresses and sizes; a hit moves the cursor and pins. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import { plural } from "../base/text.ts";
 import { formatBytes, formatCount } from "../base/units.ts";
 import type { SearchHit, SearchResult } from "../data/types.ts";
 import type { AppState } from "../state/app_state.ts";
 import { useApp, useJson } from "../state/context.ts";
+import { MiddleCut } from "../widgets/middle_cut.tsx";
 
 const waitMs = 150;
 
@@ -131,10 +133,14 @@ function Hit({ hit, index, isActive, onChoose }: HitProps) {
       class={`ms-search__hit ${isActive ? "ms-search__hit--on" : ""}`}
       onPointerDown={() => onChoose(hit)}
     >
-      <strong>{hit.label}</strong>
-      <span class="ms-quiet">{hit.where}</span>
+      <strong>
+        <MiddleCut text={hit.label} />
+      </strong>
+      <span class="ms-quiet">
+        <MiddleCut text={hit.where} />
+      </span>
       <span class="ms-search__bytes">
-        {formatBytes(hit.bytes)} {hit.bytes_are === "total" ? "in all" : ""}
+        {formatBytes(hit.bytes)} {hit.bytes_are === "total" && hit.block_count > 1 ? "in all" : ""}
       </span>
     </div>
   );
@@ -146,7 +152,7 @@ function searchNote(value: SearchResult | null, error: Error | null, isCurrent: 
   if (value.total === 0) return "Nothing in this heap matches.";
   return value.total > value.hits.length
     ? `${formatCount(value.hits.length)} of ${formatCount(value.total)} hits`
-    : `${formatCount(value.total)} hits`;
+    : `${formatCount(value.total)} ${plural(value.total, "hit")}`;
 }
 
 function goTo(app: AppState, hit: SearchHit): void {

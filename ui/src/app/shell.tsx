@@ -6,6 +6,7 @@ import { viewById, views } from "../views/registry.ts";
 import type { View } from "../views/view.ts";
 import { ExportContext, type ExportScene } from "../widgets/export_scene.ts";
 import { Inspector } from "../widgets/inspector.tsx";
+import { MarkHelp } from "../widgets/mark_help.tsx";
 import { Minimap } from "../widgets/minimap.tsx";
 import { Notice } from "../widgets/notice.tsx";
 import { DropZone } from "./drop_zone.tsx";
@@ -37,6 +38,7 @@ export function Shell() {
         {showsRun && <Inspector />}
         {showsRun && <Minimap />}
         <StatusBar showsRun={showsRun} />
+        <MarkHelp />
         {helpOpen && <Help onClose={() => setHelpOpen(false)} />}
         {app.client.source.isLive && <DropZone />}
         <div class="ms-hidden" aria-live="polite">

@@ -23,7 +23,8 @@ export function StatusBar({ showsRun }: { showsRun: boolean }) {
     return () => clearTimeout(timer);
   }, [cursor, seq]);
   const { reduced } = app.client.source;
-  const note = [app.reductionNote.value, ...reduced].filter(Boolean).join(" · ");
+  const left = reduced.length > 0 ? "reduced report: see Sources" : "";
+  const note = [app.reductionNote.value, left].filter(Boolean).join(" · ");
   return (
     <footer class="ms-status">
       {showsRun && (

@@ -371,8 +371,11 @@ export interface Holder {
   where: string;
   category: string | null;
   bytes: number;
-  block_count: number;
+  /** Null where the source tells these blocks by their bytes alone. */
+  block_count: number | null;
   largest_bytes: number;
+  /** Data type and shape, where all its blocks have the same. */
+  shape: string | null;
   since: string | null;
   stack_id: number | null;
   stack: StackFrame[];

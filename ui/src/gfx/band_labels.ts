@@ -45,7 +45,15 @@ export function widestPlace(
   return best;
 }
 
-export function drawBandLabels(renderer: Renderer, model: StackModel, frame: PlotFrame, inks: readonly string[]): void {
+/** @param halo colour round the letters, where fills below them differ */
+export function drawBandLabels(
+  renderer: Renderer,
+  model: StackModel,
+  frame: PlotFrame,
+  inks: readonly string[],
+  halo: string | null,
+): void {
+  const edge = halo === null ? {} : { halo };
   const visible = visibleColumns(model.columns, frame);
   const heightBytes = (textHeight / frame.height) * frame.topBytes;
   model.groups.forEach((group, g) => {
@@ -68,8 +76,8 @@ export function drawBandLabels(renderer: Renderer, model: StackModel, frame: Plo
     const shown = both <= room ? both : name;
     const x = left + padding + Math.min((room - shown) / 2, room / 3);
     const y = yAt(frame, (place.lowBytes + place.highBytes) / 2);
-    renderer.text(group.label, x, y, { fill: inks[g]!, bold: true });
-    if (shown === both) renderer.text(bytes, x + name + 6, y, { fill: inks[g]! });
+    renderer.text(group.label, x, y, { fill: inks[g]!, bold: true, ...edge });
+    if (shown === both) renderer.text(bytes, x + name + 6, y, { fill: inks[g]!, ...edge });
   });
 }
 

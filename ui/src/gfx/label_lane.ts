@@ -40,6 +40,12 @@ function extent({ leaderX, width, side }: PlacedLabel): [from: number, to: numbe
   return side === "right" ? [leaderX, leaderX + reach] : [leaderX - reach, leaderX];
 }
 
+/** True where the text of a label lies, its leader included. */
+export function isOnText(label: PlacedLabel, x: number): boolean {
+  const [from, to] = extent(label);
+  return from <= x && x <= to;
+}
+
 /** True when two labels do not touch: neither texts of one row nor a leader and the text of a row below its own. */
 function isApart(a: PlacedLabel, b: PlacedLabel): boolean {
   const [aFrom, aTo] = extent(a);

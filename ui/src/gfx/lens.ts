@@ -14,6 +14,8 @@ const lensWidth = 252;
 const lensHeight = 124;
 const narrow = 4;
 const spikeShare = 0.95;
+const besidePeak = 22;
+const placeStep = 12;
 
 export interface LensPlace {
   x: number;
@@ -29,27 +31,36 @@ export function isSpike(model: StackModel): boolean {
 }
 
 /**
- * Free room beside the peak: the lens must not cover data. Null when there is none or when the peak is wide enough as it is.
+ * The free room nearest to the peak: the lens must not cover data nor the leaders of labels. Null when there is none or when the peak is
+ * wide enough as it is.
  */
-export function lensPlace(curve: CurveModel, frame: PlotFrame, peakSeq: number): LensPlace | null {
+export function lensPlace(
+  curve: CurveModel,
+  frame: PlotFrame,
+  peakSeq: number,
+  leaders: readonly number[],
+): LensPlace | null {
   const pixelsPerEvent = frame.width / (frame.end - frame.begin);
   const peakX = xAt(frame, peakSeq);
   if (peakX < frame.left || peakX > frame.left + frame.width || pixelsPerEvent * lensEvents > 10 * narrow) return null;
   const y = frame.top + 26;
-  for (const x of [peakX + 22, peakX - 22 - lensWidth]) {
-    if (x < frame.left + 4 || x + lensWidth > frame.left + frame.width - 4) continue;
-    const visible = visibleColumns(curve.columns, {
-      ...frame,
-      left: x,
-      width: lensWidth,
-      ...windowOf(frame, x, lensWidth),
-    });
-    let highest = 0;
-    for (let column = visible.begin; column < visible.end; column += 1)
-      highest = Math.max(highest, curve.liveMax[column]!);
-    if (yAt(frame, highest) > y + lensHeight + 8) return { x, y };
+  const covered = leaders.filter((leader) => Math.abs(leader - peakX) > 2);
+  for (let away = besidePeak; away < frame.width; away += placeStep) {
+    for (const x of [peakX + away, peakX - away - lensWidth]) {
+      if (x < frame.left + 4 || x + lensWidth > frame.left + frame.width - 4) continue;
+      if (covered.some((leader) => leader > x - 4 && leader < x + lensWidth + 4)) continue;
+      if (yAt(frame, highestBetween(curve, frame, x, lensWidth)) > y + lensHeight + 8) return { x, y };
+    }
   }
   return null;
+}
+
+function highestBetween(curve: CurveModel, frame: PlotFrame, left: number, width: number): number {
+  const visible = visibleColumns(curve.columns, { ...frame, left, width, ...windowOf(frame, left, width) });
+  let highest = 0;
+  for (let column = visible.begin; column < visible.end; column += 1)
+    highest = Math.max(highest, curve.liveMax[column]!);
+  return highest;
 }
 
 function windowOf(frame: PlotFrame, x: number, width: number): { begin: number; end: number } {

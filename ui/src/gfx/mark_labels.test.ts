@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ExplainHeap, Mark } from "../data/types.ts";
+import type { ExplainHeap, Mark, Phase, Step } from "../data/types.ts";
 import { anchorSeq, chooseMarks } from "./mark_labels.ts";
 
 function mark(kind: string, step: number, bytes = 100): Mark {
@@ -8,7 +8,7 @@ function mark(kind: string, step: number, bytes = 100): Mark {
 }
 
 function explain(marks: Mark[], anatomy: number[]): ExplainHeap {
-  return { marks, anatomy: { step: 2, marks: anatomy } } as unknown as ExplainHeap;
+  return { marks, phases: [], steps: [], anatomy: { step: 2, marks: anatomy } } as unknown as ExplainHeap;
 }
 
 describe("chooseMarks", () => {
@@ -41,8 +41,28 @@ describe("chooseMarks", () => {
   });
 });
 
-it("points at the end of a ramp, at the begin of a spike, else at the middle", () => {
-  expect(anchorSeq(mark("forward_ramp", 1))).toBe(119);
-  expect(anchorSeq(mark("softmax_spike", 1))).toBe(100);
-  expect(anchorSeq(mark("zero_grad_slope", 1))).toBe(110);
+describe("anchorSeq", () => {
+  const step = { begin_seq: 112 } as unknown as Step;
+  const forward = { name: "forward", begin_seq: 90, end_seq: 115 } as unknown as Phase;
+  it.each([
+    ["forward_ramp", 110],
+    ["gradient_ramp", 115],
+    // What is left over is seen where the next step begins.
+    ["growth", 112],
+    ["softmax_spike", 100],
+    ["zero_grad_slope", 110],
+    ["foreach_temporaries", 105],
+    // One block that lives long is seen where it is made, not in the middle of its life.
+    ["head_gradient", 100],
+    ["embedding_gradient", 100],
+    // Copies are all there at the end of the forward, though some live on.
+    ["autocast_copies", 114],
+  ])("points %s out where its shape is", (kind, seq) => {
+    expect(anchorSeq(mark(kind, 1), { phases: [forward], steps: [step] })).toBe(seq);
+  });
+
+  it("stays inside the range of a mark whose phase and steps are not known", () => {
+    for (const kind of ["autocast_copies", "growth"])
+      expect(anchorSeq(mark(kind, 1), { phases: [], steps: [] })).toBe(110);
+  });
 });

@@ -1,9 +1,6 @@
 /** Chooses which marks of a run become labels of the picture, and what they say. */
-import { markHeading } from "../base/marks.ts";
-import { cutEnd } from "../base/text.ts";
+import { markDetail, markHeading } from "../base/marks.ts";
 import type { ExplainHeap, Mark } from "../data/types.ts";
-
-const detailLength = 36;
 
 /** Shapes that are named elsewhere: inside their band, or in sentences. */
 const unlabelled = new Set(["constant_band", "flat"]);
@@ -16,15 +13,34 @@ export interface MarkLabel {
   priority: number;
 }
 
-/** Where on its range a shape is best pointed at. */
-export function anchorSeq(mark: Mark): number {
-  if (["forward_ramp", "gradient_ramp", "optimizer_state_init"].includes(mark.kind))
-    return Math.max(mark.begin_seq, mark.end_seq - 1);
-  if (
-    ["softmax_spike", "logits_slab", "backward_start_spike", "optimizer_flagpole", "backward_cliff"].includes(mark.kind)
-  )
-    return mark.begin_seq;
-  return Math.floor((mark.begin_seq + mark.end_seq) / 2);
+/**
+ * How far into its range a shape is pointed at: a block where it is made, a slope in its middle, a pyramid where it rises. What happens
+ * all along the backward has places of its own there: it falls from its beginning, and gradients are many near its end.
+ */
+const shareOfKind: Readonly<Record<string, number>> = {
+  backward_cliff: 1 / 8,
+  backward_start_spike: 0,
+  embedding_gradient: 0,
+  foreach_temporaries: 1 / 4,
+  gradient_ramp: 3 / 4,
+  head_gradient: 0,
+  logits_slab: 0,
+  one_off_step: 0,
+  optimizer_flagpole: 0,
+  softmax_spike: 0,
+};
+const usualShare = 1 / 2;
+
+/** Where a mark is pointed at in the picture. */
+export function anchorSeq(mark: Mark, { phases, steps }: Pick<ExplainHeap, "phases" | "steps">): number {
+  const { begin_seq: begin, end_seq: end, kind } = mark;
+  const middle = Math.floor((begin + end) / 2);
+  // Growth is seen where steps begin: what is left over is all that there is.
+  if (kind === "growth") return steps.find((step) => step.begin_seq >= middle)?.begin_seq ?? middle;
+  // All copies are there at the end of the forward, though some live longer.
+  const forward = phases.find((phase) => phase.name === "forward" && phase.begin_seq <= begin && begin < phase.end_seq);
+  if (kind === "autocast_copies" && forward) return Math.min(end, forward.end_seq) - 1;
+  return begin + Math.floor((end - begin) * (shareOfKind[kind] ?? usualShare));
 }
 
 /**
@@ -46,9 +62,9 @@ export function chooseMarks(explain: ExplainHeap): MarkLabel[] {
     const size = Math.log2(1 + Math.abs(mark.bytes)) / 64;
     labels.push({
       mark: index,
-      seq: anchorSeq(mark),
+      seq: anchorSeq(mark, explain),
       title: markHeading(mark.kind, mark.bytes),
-      detail: cutEnd(mark.text, detailLength),
+      detail: markDetail(mark),
       priority: 1 / (counts.get(mark.kind) ?? 1) + size,
     });
   });

@@ -24,7 +24,8 @@ export function drawShare(renderer: Renderer, scene: TimelineScene, texts: Share
   drawTimeline(shifted(renderer, margin, headHeight, width, height), {
     ...scene,
     showLabels: true,
-    showGauge: false,
+    isStill: true,
+    showGauge: scene.capacityBytes !== null,
     pinnedRow: null,
   });
   const footTop = renderer.height - footHeight + 14;

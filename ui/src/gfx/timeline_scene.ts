@@ -11,7 +11,15 @@ import { drawByteAxis, drawGrid, drawHorizontalAxis } from "./draw_axes.ts";
 import { drawBlock, drawCapacity, drawGauge, drawIdle, drawLive, drawOoms, drawReserved } from "./draw_curves.ts";
 import { drawSpanRows, drawStepLines, type SpanRows, spanRowsHeight } from "./draw_spans.ts";
 import { drawStack, groupFills, type StackStyle } from "./draw_stack.ts";
-import { drawLabels, type Label, laneRowHeight, laneRows, placeLabels } from "./label_lane.ts";
+import {
+  drawLabels,
+  isOnText,
+  type Label,
+  laneRowHeight,
+  laneRows,
+  type PlacedLabel,
+  placeLabels,
+} from "./label_lane.ts";
 import { drawLens, isSpike, lensPlace } from "./lens.ts";
 import { chooseMarks } from "./mark_labels.ts";
 import { type PlotFrame, valueAt, xAt, yAt } from "./plot_frame.ts";
@@ -33,6 +41,8 @@ export interface TimelineScene {
   capacityBytes: number | null;
   capacityScale: boolean;
   peakSeq: number | null;
+  /** True where the recording may have missed a higher peak. */
+  peakIsLowerBound: boolean;
   showLabels: boolean;
   showGauge: boolean;
   /** Room above the plot for what another view draws there, in pixels. */
@@ -41,6 +51,8 @@ export interface TimelineScene {
   leaderSeqs?: readonly number[];
   /** True for the frames of a movement that would be too slow in full. */
   fast: boolean;
+  /** True for a picture that is saved: nothing in it asks for a movement. */
+  isStill: boolean;
   /** Tile of the few events round the peak. */
   lens: StackModel | null;
 }
@@ -106,7 +118,13 @@ export function spanRowsOf(scene: TimelineScene): SpanRows {
   };
 }
 
-export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFrame {
+/** A drawn picture: where its plot lies and which labels stand above it. */
+export interface DrawnTimeline {
+  frame: PlotFrame;
+  labels: readonly PlacedLabel[];
+}
+
+export function drawTimeline(renderer: Renderer, scene: TimelineScene): DrawnTimeline {
   const { theme, stack, curve } = scene;
   const frame = timelineFrame(scene, renderer.width, renderer.height);
   const rows = spanRowsOf(scene);
@@ -118,31 +136,37 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): PlotFram
     fast: scene.fast,
   };
   const peakX = scene.peakSeq === null ? null : xAt(frame, rows.position(scene.peakSeq));
+  const lane = hasLane(scene, renderer.height) ? placeLane(renderer, scene, frame, rows) : null;
+  const leaders = [
+    ...(scene.leaderSeqs ?? []).map((seq) => xAt(frame, rows.position(seq))),
+    ...(lane?.placed ?? []).map((label) => label.leaderX),
+  ];
   renderer.rect(0, 0, renderer.width, renderer.height, theme.surface);
-  drawGrid(renderer, frame, theme);
+  if (curve) drawGrid(renderer, frame, theme);
   renderer.clip(frame.left, frame.top, frame.width, frame.height, () => {
     if (curve?.hasReserved) drawIdle(renderer, curve, frame, theme);
     if (stack) drawStack(renderer, stack, frame, style);
     if (curve) drawLive(renderer, curve, frame, theme);
     if (curve) drawBlock(renderer, curve, frame, theme);
-    const leaders = (scene.leaderSeqs ?? []).map((seq) => xAt(frame, rows.position(seq)));
     if (curve?.hasReserved) drawReserved(renderer, curve, frame, theme, peakX, scene.fast, leaders);
     if (scene.capacityBytes !== null) drawCapacity(renderer, scene.capacityBytes, frame, theme);
-    if (stack && scene.grouped) drawBandLabels(renderer, stack, frame, bandInks(stack, scene));
+    if (stack && scene.grouped)
+      drawBandLabels(renderer, stack, frame, bandInks(stack, scene), scene.pinnedRow === null ? null : theme.surface);
     if (curve) drawOoms(renderer, curve, frame, theme);
   });
   drawSpanRows(renderer, frame, rows, 0, theme);
   drawStepLines(renderer, frame, rows, theme);
   const wanted = scene.peakSeq !== null && scene.lens && curve && scene.axis === "seq" && isSpike(scene.lens);
-  const lens = wanted ? lensPlace(curve, frame, scene.peakSeq!) : null;
-  if (hasLane(scene, renderer.height)) drawLabelLane(renderer, scene, frame, rows);
+  const lens = wanted ? lensPlace(curve, frame, scene.peakSeq!, leaders) : null;
+  if (lane) drawLane(renderer, lane, frame, scene);
   else if (!lens) drawPeak(renderer, scene, frame, rows);
   // After the labels: their leaders pass behind the lens.
   if (lens && scene.lens) drawLens(renderer, scene.lens, lens, frame, scene.peakSeq!, { ...style, pinnedRow: null });
-  drawByteAxis(renderer, frame, theme);
+  // Before the first tile there is no scale.
+  if (curve) drawByteAxis(renderer, frame, theme);
   drawHorizontalAxis(renderer, frame, scene.axis, theme);
   if (scene.showGauge && scene.capacityBytes !== null) drawGaugeOf(renderer, scene, frame);
-  return frame;
+  return { frame, labels: lane?.placed ?? [] };
 }
 
 /** On dimmed fills the ink of the theme is the readable one. */
@@ -151,9 +175,24 @@ function bandInks(stack: StackModel, scene: TimelineScene): string[] {
   return fills.map((fill) => (scene.pinnedRow === null ? fill.text : scene.theme.ink));
 }
 
-function drawLabelLane(renderer: Renderer, scene: TimelineScene, frame: PlotFrame, rows: SpanRows): void {
-  const { curve, theme } = scene;
-  if (!curve) return;
+interface Lane {
+  placed: PlacedLabel[];
+  dropped: number;
+}
+
+function laneTop(frame: PlotFrame): number {
+  return frame.top - laneRows * laneRowHeight - 4;
+}
+
+/** The label whose text lies under a place of the picture. */
+export function labelAt({ frame, labels }: DrawnTimeline, x: number, y: number): PlacedLabel | null {
+  const row = Math.floor((y - laneTop(frame)) / laneRowHeight);
+  return labels.find((label) => label.row === row && isOnText(label, x)) ?? null;
+}
+
+function placeLane(renderer: Renderer, scene: TimelineScene, frame: PlotFrame, rows: SpanRows): Lane | null {
+  const { curve } = scene;
+  if (!curve) return null;
   const labels: Label[] = [];
   const add = (seq: number, title: string, detail: string, priority: number, mark: number) => {
     const x = xAt(frame, rows.position(seq));
@@ -168,16 +207,24 @@ function drawLabelLane(renderer: Renderer, scene: TimelineScene, frame: PlotFram
     const detail = next
       ? `without ${categoryLabel(next.remove)}: ${formatBytes(next.new_peak_bytes)}`
       : "highest live memory of the run";
-    add(scene.peakSeq, `Peak ${formatBytes(peak)}`, detail, 10, -1);
+    add(scene.peakSeq, `Peak ${peakText(scene, peak)}`, detail, 10, -1);
   }
-  const laneTop = frame.top - laneRows * laneRowHeight - 4;
-  const { placed, dropped } = placeLabels(labels, laneRows, frame.left, frame.left + frame.width);
-  drawLabels(renderer, placed, laneTop, theme);
-  if (dropped > 0) {
-    const lines = [`${dropped} more`, `${plural(dropped, "label")}:`, "zoom in"];
-    for (const [index, line] of lines.entries())
-      renderer.text(line, frame.left - 8, laneTop + 8 + 15 * index, { fill: theme.ink3, align: "right" });
-  }
+  return placeLabels(labels, laneRows, frame.left, frame.left + frame.width);
+}
+
+function drawLane(
+  renderer: Renderer,
+  { placed, dropped }: Lane,
+  frame: PlotFrame,
+  { theme, isStill }: TimelineScene,
+): void {
+  drawLabels(renderer, placed, laneTop(frame), theme);
+  if (dropped === 0) return;
+  const count = [`${dropped} more`, plural(dropped, "label")];
+  // A picture that is sent to somebody does not zoom.
+  const lines = isStill ? count : [count[0]!, `${count[1]!}:`, "zoom in"];
+  for (const [index, line] of lines.entries())
+    renderer.text(line, frame.left - 8, laneTop(frame) + 8 + 15 * index, { fill: theme.ink3, align: "right" });
 }
 
 /** Height of a ring. Beside a narrow spike it stands on top of it: a leader must not run along the spike and hide it. */
@@ -190,6 +237,10 @@ function ringY(curve: CurveModel, frame: PlotFrame, x: number): number {
   return yAt(frame, isSpike ? highest : curve.liveMax[at(x)]!);
 }
 
+function peakText(scene: TimelineScene, bytes: number): string {
+  return `${scene.peakIsLowerBound ? "at least " : ""}${formatBytes(bytes)}`;
+}
+
 function drawPeak(renderer: Renderer, scene: TimelineScene, frame: PlotFrame, rows: SpanRows): void {
   const { curve, peakSeq, theme } = scene;
   if (!curve || peakSeq === null) return;
@@ -197,10 +248,11 @@ function drawPeak(renderer: Renderer, scene: TimelineScene, frame: PlotFrame, ro
   if (x < frame.left || x > frame.left + frame.width) return;
   const bytes = curve.liveMax[curve.columns.columnOfSeq(peakSeq)]!;
   const y = yAt(frame, bytes);
-  const text = `peak ${formatBytes(bytes)}`;
+  const text = `peak ${peakText(scene, bytes)}`;
   const left = x + 10 + renderer.measure(text, { bold: true }) > frame.left + frame.width;
   renderer.circle(x, y, 2.8, theme.surface, { stroke: theme.ink, width: 1 });
-  renderer.text(text, left ? x - 8 : x + 8, y, {
+  // Beside its ring, but clear of the upper edge of the plot.
+  renderer.text(text, left ? x - 8 : x + 8, Math.max(y, frame.top + 9), {
     fill: theme.ink,
     bold: true,
     halo: theme.surface,

@@ -45,6 +45,12 @@ export class AppState {
   readonly capacityScale: Signal<boolean>;
   readonly options: Signal<Readonly<Record<string, string>>>;
   readonly themeName: Signal<ThemeName>;
+  /** The mark whose page of the reading guide is open, by its index in the heap. */
+  readonly helpMark = signal<number | null>(null);
+  /** Where a range that is measured with the keyboard begins, until its end is given. */
+  readonly measureFrom = signal<number | null>(null);
+  /** True while the marks stand below the timeline as a table. */
+  readonly showMarkTable = signal(false);
   /** Sentence for the right end of the status bar: what was merged or left out. */
   readonly reductionNote = signal("");
   /** Sentence that a screen reader speaks. */
@@ -65,7 +71,8 @@ export class AppState {
   ) {
     this.session = signal(session);
     // A file with static programs only has nothing to say in the overview.
-    this.view = signal(session.heaps.length === 0 && saved.view === "overview" ? "programs" : saved.view);
+    const hasOnlyPrograms = session.heaps.length === 0 && session.programs.length > 0;
+    this.view = signal(hasOnlyPrograms && saved.view === "overview" ? "programs" : saved.view);
     const known = session.heaps.some((heap) => heap.index === saved.heap);
     this.heapIndex = signal(known ? saved.heap! : (session.heaps.find((heap) => heap.default)?.index ?? 0));
     this.grouping = signal(saved.grouping ?? "category");

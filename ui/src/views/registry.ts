@@ -13,6 +13,7 @@ import { overviewView } from "./overview/index.tsx";
 import { planView } from "./plan/index.tsx";
 import { programsView } from "./programs/index.tsx";
 import { ranksView } from "./ranks/index.tsx";
+import { settingsView } from "./settings/index.tsx";
 import { sourcesView } from "./sources/index.tsx";
 import { stateView } from "./state/index.tsx";
 import { timelineView } from "./timeline/index.tsx";
@@ -36,6 +37,7 @@ export const views: readonly View[] = [
   findingsView,
   diagnosticsView,
   sourcesView,
+  settingsView,
 ];
 
 export function viewById(id: string): View {

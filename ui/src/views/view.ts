@@ -25,10 +25,21 @@ export interface View {
 }
 
 export function needHeap(app: AppState): Unmet | null {
-  if (app.heap.value.index >= 0) return null;
+  return app.heap.value.index >= 0 ? null : noRun(app);
+}
+
+/** Why a session without a heap shows no run: it holds something else, or its file is broken before the first event. */
+function noRun(app: AppState): Unmet {
+  const { programs, sources, diagnostics } = app.session.value;
+  const how = "Open a memory snapshot or a profile with memory events.";
+  if (programs.length > 0) return { why: "This file holds no run, only static programs.", how };
+  const cut = sources.find((source) => source.truncated);
+  const loss = diagnostics.find((one) => one.severity === "data_loss" || one.severity === "error");
+  if (!cut && !loss) return { why: "This file holds no run.", how };
+  const name = (cut ?? sources[0])?.file.split(/[\\/]/).at(-1) ?? "The file";
   return {
-    why: "This file holds no run, only static programs.",
-    how: "Open a memory snapshot or a profile with memory events.",
+    why: cut ? `${name} ends early, before the first event.` : `${name} is broken, and no event could be read.`,
+    how: `${loss?.text ?? ""} Diagnostics tells the place in the file. Copy or record it again.`.trim(),
   };
 }
 

@@ -1,5 +1,6 @@
 /** A canvas that is as large as its box, sharp on every screen, and draws once per frame at most. */
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { effect } from "@preact/signals";
+import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 import { CanvasRenderer } from "../gfx/canvas_renderer.ts";
 import type { Renderer } from "../gfx/renderer.ts";
 
@@ -49,19 +50,36 @@ function freePixels(canvas: HTMLCanvasElement): void {
   canvas.height = 0;
 }
 
+/** Draws once, and calls `onChange` when a signal that was read while drawing has another value. Returns how to stop that. */
+function drawAndWatch(draw: () => void, onChange: () => void): () => void {
+  let isDrawn = false;
+  return effect(() => {
+    if (isDrawn) return onChange();
+    isDrawn = true;
+    draw();
+  });
+}
+
 export function Canvas({ size, draw, label, className }: CanvasProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const renderer = useRef<CanvasRenderer | null>(null);
-  const latest = useRef(draw);
-  latest.current = draw;
+  const [, redraw] = useReducer((count: number) => count + 1, 0);
   useEffect(() => {
+    let stopWatching = () => {};
     const request = requestAnimationFrame(() => {
       if (!canvas.current || size.width === 0 || size.height === 0) return;
-      renderer.current = fittingRenderer(canvas.current, size, renderer.current);
-      renderer.current.clear();
-      latest.current(renderer.current);
+      const fitting = fittingRenderer(canvas.current, size, renderer.current);
+      renderer.current = fitting;
+      fitting.clear();
+      stopWatching = drawAndWatch(
+        () => draw(fitting),
+        () => redraw(undefined),
+      );
     });
-    return () => cancelAnimationFrame(request);
+    return () => {
+      cancelAnimationFrame(request);
+      stopWatching();
+    };
   });
   useEffect(() => {
     const target = canvas.current;

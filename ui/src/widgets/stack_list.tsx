@@ -4,7 +4,7 @@ import { pathTail, plural } from "../base/text.ts";
 import type { StackFrame } from "../data/types.ts";
 
 export function frameText(frame: StackFrame): string {
-  return `${frame.function} ${frame.file}:${frame.line}`;
+  return frame.file ? `${frame.function} ${frame.file}:${frame.line}` : frame.function;
 }
 
 export function StackList({ title, frames, empty }: { title: string; frames: readonly StackFrame[]; empty: string }) {
@@ -29,9 +29,7 @@ export function StackList({ title, frames, empty }: { title: string; frames: rea
           {shown.map((frame, index) => (
             <li key={`${index} ${frameText(frame)}`} class="ms-stack__frame" title={frameText(frame)}>
               <span class="ms-stack__function">{frame.function}</span>
-              <span class="ms-stack__file">
-                {pathTail(frame.file)}:{frame.line}
-              </span>
+              <span class="ms-stack__file">{frame.file && `${pathTail(frame.file)}:${frame.line}`}</span>
             </li>
           ))}
         </ol>

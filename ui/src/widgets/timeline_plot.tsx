@@ -2,13 +2,21 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { categoryLabel } from "../base/palette.ts";
 import { formatBytes, formatCount, formatDuration } from "../base/units.ts";
-import type { Allocation } from "../data/types.ts";
+import type { Allocation, StackFrame } from "../data/types.ts";
+import type { PlacedLabel } from "../gfx/label_lane.ts";
 import { bytesAt, type PlotFrame, valueAt, xAt, yAt } from "../gfx/plot_frame.ts";
 import type { Renderer } from "../gfx/renderer.ts";
 import { drawShare, shareSize } from "../gfx/share_picture.ts";
 import type { Run, StackModel } from "../gfx/stack_model.ts";
 import { columnX } from "../gfx/step_path.ts";
-import { drawTimeline, spanRowsOf, type TimelineScene, timelineFrame } from "../gfx/timeline_scene.ts";
+import {
+  type DrawnTimeline,
+  drawTimeline,
+  labelAt,
+  spanRowsOf,
+  type TimelineScene,
+  timelineFrame,
+} from "../gfx/timeline_scene.ts";
 import type { AppState } from "../state/app_state.ts";
 import { useApp, useJson } from "../state/context.ts";
 import type { Window } from "../state/viewport.ts";
@@ -58,11 +66,16 @@ export function TimelinePlot(props: TimelinePlotProps) {
     },
   );
   usePlotGestures(box, frame, {
-    onHover: (at) => setHover(at && hoverAt(frame, scene, at.x, at.y)),
+    onHover: (at) => setHover(at && hoverAt(frame, scene, pace.drawn(), at.x, at.y)),
     onClick: (x, y) => {
+      const label = labelOf(pace.drawn(), x, y);
+      if (label) {
+        app.helpMark.value = label.mark;
+        return;
+      }
       const seq = seqAtX(frame, scene, x);
       app.setCursor(seq);
-      const hit = hoverAt(frame, scene, x, y);
+      const hit = hoverAt(frame, scene, null, x, y);
       app.pinnedRow.value = hit?.run?.allocation ?? null;
       if (hit && !hit.run && hit.groupIndex !== null) pickMerged(app, seq, bytesAt(frame, y));
     },
@@ -76,17 +89,24 @@ export function TimelinePlot(props: TimelinePlotProps) {
       if (step) app.showRange({ begin: step.begin_seq, end: step.end_seq });
     },
   });
+  const onLabel = hover !== null && labelOf(pace.drawn(), hover.x, hover.y) !== null;
   const drawOverlay = (renderer: Renderer) => {
-    drawMeasured(renderer, frame, scene, app.measured.value);
+    drawMeasured(renderer, frame, scene, app.measured.value ?? openRange(app));
     drawCursor(renderer, frame, scene, app.cursorSeq.value);
     if (pinned.value && app.pinnedRow.value !== null) drawLifetime(renderer, frame, scene, pinned.value);
     if (hover?.run && scene.stack) outlineRun(renderer, scene.stack, hover.run, frame, scene);
   };
   return (
-    <div class="ms-plot" ref={box} data-state={drawState(isCurrent, error)}>
+    <div class={onLabel ? "ms-plot ms-plot--link" : "ms-plot"} ref={box} data-state={drawState(isCurrent, error)}>
       <Canvas size={size} draw={(renderer) => pace.draw(renderer, scene)} label={props.label} />
       <Canvas size={size} draw={drawOverlay} className="ms-canvas--overlay" />
+      {hover && onLabel && <Tooltip x={hover.x} y={hover.y} title="What is this?" lines={["A click tells."]} />}
       {hover && scene.stack && <HoverTip hover={hover} model={scene.stack} />}
+      {!scene.curve && !error && (
+        <p class="ms-plot__wait" role="status">
+          Laying out {formatCount(app.heap.value.event_count)} events.
+        </p>
+      )}
       {error && (
         <p class="ms-plot__error" role="alert">
           {error.message}
@@ -96,9 +116,16 @@ export function TimelinePlot(props: TimelinePlotProps) {
   );
 }
 
+interface Pace {
+  draw: (renderer: Renderer, scene: TimelineScene) => void;
+  /** What was drawn last. */
+  drawn: () => DrawnTimeline | null;
+}
+
 /** While the window moves, a picture that takes too long in full is drawn without its finest detail; it is completed when the window rests. */
-function usePace(window: Window): { draw: (renderer: Renderer, scene: TimelineScene) => void } {
+function usePace(window: Window): Pace {
   const fullDrawMs = useRef(0);
+  const last = useRef<DrawnTimeline | null>(null);
   const [resting, setResting] = useState<Window>(window);
   useEffect(() => {
     const timer = setTimeout(() => setResting(window), restAfterMs);
@@ -106,10 +133,11 @@ function usePace(window: Window): { draw: (renderer: Renderer, scene: TimelineSc
   }, [window]);
   const isMoving = resting !== window;
   return {
+    drawn: () => last.current,
     draw: (renderer, scene) => {
       const fast = isMoving && fullDrawMs.current > frameBudgetMs;
       const begin = performance.now();
-      drawTimeline(renderer, { ...scene, fast });
+      last.current = drawTimeline(renderer, { ...scene, fast });
       // Without a GPU the drawing itself happens after this call; only the next frame knows how long it took.
       if (!fast && isMoving)
         requestAnimationFrame(() => {
@@ -149,7 +177,20 @@ export function seqAtX(frame: PlotFrame, scene: TimelineScene, x: number): numbe
   return columns.atSeq[column]!;
 }
 
-function hoverAt(frame: PlotFrame, scene: TimelineScene, x: number, y: number): Hover | null {
+/** The label of a mark at a place; the label of the peak is none. */
+function labelOf(drawn: DrawnTimeline | null, x: number, y: number): PlacedLabel | null {
+  const label = drawn && labelAt(drawn, x, y);
+  return label && label.mark >= 0 ? label : null;
+}
+
+function hoverAt(
+  frame: PlotFrame,
+  scene: TimelineScene,
+  drawn: DrawnTimeline | null,
+  x: number,
+  y: number,
+): Hover | null {
+  if (labelOf(drawn, x, y)) return { x, y, run: null, groupIndex: null };
   const inside = x >= frame.left && x < frame.left + frame.width && y >= frame.top && y < frame.top + frame.height;
   if (!inside || !scene.stack) return null;
   const column = scene.stack.columns.columnAt(valueAt(frame, x));
@@ -182,6 +223,12 @@ function drawLifetime(renderer: Renderer, frame: PlotFrame, scene: TimelineScene
     const textX = align === "right" ? x - 4 : x + 4;
     renderer.text(text, textX, frame.top + 26, { fill: theme.accent, bold: true, align, halo: theme.surface });
   }
+}
+
+/** The range that the keyboard has begun and not ended. */
+function openRange(app: AppState): { begin: number; end: number } | null {
+  const [from, to] = [app.measureFrom.value, app.cursorSeq.value];
+  return from === null || from === to ? null : { begin: Math.min(from, to), end: Math.max(from, to) };
 }
 
 function drawMeasured(
@@ -239,6 +286,10 @@ function HoverTip({ hover, model }: { hover: Hover; model: StackModel }) {
   );
 }
 
+function frameTip({ function: name, file, line }: StackFrame): string {
+  return file ? `${name}, ${file.split("/").at(-1)}:${line}` : name;
+}
+
 function allocationLines(fact: Allocation): string[] {
   const from = fact.alloc_seq === null ? "before the recording" : `event ${formatCount(fact.alloc_seq)}`;
   const to = fact.free_seq === null ? "the end" : formatCount(fact.free_seq);
@@ -249,6 +300,6 @@ function allocationLines(fact: Allocation): string[] {
   return [
     `${categoryLabel(fact.category)}${place.some(Boolean) ? `, ${place.filter(Boolean).join(", ")}` : ""}`,
     `${from} to ${to}${duration}`,
-    useful ? `${useful.function}, ${useful.file.split("/").at(-1)}:${useful.line}` : "no Python frame",
+    useful ? frameTip(useful) : "no Python frame",
   ];
 }

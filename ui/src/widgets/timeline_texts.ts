@@ -16,10 +16,17 @@ export function timelineSentence(app: AppState): string {
   return `Live memory of ${heap.id} over ${formatCount(heap.event_count)} events${inSteps}${peak}.`;
 }
 
-/** What the picture merges; totals never depend on it. */
-export function reductionNote(model: Pick<StackModel, "mergedCount" | "blockCount" | "minBytes">): string {
-  if (model.mergedCount === 0) return `every total exact · ${formatCount(model.blockCount)} blocks in this window`;
-  return `every total exact · blocks under ${formatBytes(model.minBytes)} merged (${formatCount(model.mergedCount)} of ${formatCount(model.blockCount)})`;
+/**
+ * What the picture merges; totals never depend on it.
+ * @param eventsPerColumn above what was asked for, where a report holds no finer tile
+ */
+export function reductionNote(
+  model: Pick<StackModel, "mergedCount" | "blockCount" | "minBytes">,
+  eventsPerColumn = 1,
+): string {
+  const exact = eventsPerColumn > 1 ? `highest of ${formatCount(eventsPerColumn)} events each` : "every total exact";
+  if (model.mergedCount === 0) return `${exact} · ${formatCount(model.blockCount)} blocks in this window`;
+  return `${exact} · blocks under ${formatBytes(model.minBytes)} merged (${formatCount(model.mergedCount)} of ${formatCount(model.blockCount)})`;
 }
 
 /** Texts round the exported picture. */
@@ -30,9 +37,12 @@ export function shareTexts(app: AppState): ShareTexts {
   const capacity = heap.capacity_bytes === null ? "" : `, capacity ${formatBytes(heap.capacity_bytes)}`;
   const steps = app.explainHeap.value?.steps.length ?? 0;
   const inSteps = steps > 0 ? `, ${formatCount(steps)} ${plural(steps, "step")}` : "";
-  const finding = app.explain.value?.findings[0];
+  const findings = app.explain.value?.findings ?? [];
+  // One line of advice: the first that tells what to do.
+  const finding = findings.find((one) => one.remedy !== null) ?? findings[0];
+  const bound = app.summaryHeap.value?.peak.is_lower_bound ? "at least " : "";
   return {
-    title: `Where the memory goes: ${formatBytes(heap.peak_live_bytes)} at the peak`,
+    title: `Where the memory goes: ${bound}${formatBytes(heap.peak_live_bytes)} at the peak`,
     conditions: `${source?.title ?? ""}, ${heap.id}${inSteps}${capacity}. Live bytes by event${simulated ? ", on a simulated card" : ""}.`,
     advice: finding ? [finding.text, finding.remedy].filter(Boolean).join(" ") : "",
     source: `Every number is computed from ${source?.file.split(/[\\/]/).at(-1) ?? "the file"}, ${formatCount(heap.event_count)} events.`,

@@ -31,7 +31,7 @@ function placeCircles(stops: readonly Stop[], xOf: (stop: Stop) => number, botto
 }
 
 export function drawStops(renderer: Renderer, scene: TimelineScene, stops: readonly Stop[]): void {
-  const frame = drawTimeline(renderer, {
+  const { frame } = drawTimeline(renderer, {
     ...scene,
     peakSeq: null,
     pinnedRow: null,

@@ -1,14 +1,16 @@
 /** Anatomy of a step: one representative step told in program order, each stop with its bytes and how to read its shape. */
+import { plural } from "../../base/text.ts";
 import { formatBytes, formatCount } from "../../base/units.ts";
 import type { ExplainHeap, Mark, Step } from "../../data/types.ts";
 import { timelineFrame } from "../../gfx/timeline_scene.ts";
 import { useApp } from "../../state/context.ts";
 import { useExport } from "../../widgets/export_scene.ts";
+import { WhatIsThis } from "../../widgets/mark_help.tsx";
 import { LoadingNotice, Notice } from "../../widgets/notice.tsx";
 import { Canvas, useSize } from "../../widgets/picture.tsx";
 import { drawState, useTimeline } from "../../widgets/timeline_data.ts";
 import { seqAtX } from "../../widgets/timeline_plot.tsx";
-import type { View } from "../view.ts";
+import type { Unmet, View } from "../view.ts";
 import { circleRoom, drawStops, drawStory, type Side, sideOf, storySize } from "./draw_story.ts";
 import { anatomyStops, decodeEdits, type Edits, encodeEdits, noEdits, type Stop } from "./model.ts";
 import { StopLens } from "./stop_lens.tsx";
@@ -20,8 +22,24 @@ function Anatomy() {
   if (app.explainError.value) return <NoStep why={`The steps could not be found: ${app.explainError.value}`} />;
   if (!explain) return <LoadingNotice what="Reading the steps of the run." />;
   const step = explain.steps.find((one) => one.index === explain.anatomy?.step);
-  if (!explain.anatomy || !step) return <NoStep why="No repeated step was found in this run." />;
+  // Why there is none stands in `unmet`.
+  if (!explain.anatomy || !step) return null;
   return <StepStory explain={explain} step={step} />;
+}
+
+/** A step is told by the shapes of a training: forward, backward, update. */
+function noAnatomy(explain: ExplainHeap | null): Unmet | null {
+  if (!explain || explain.anatomy) return null;
+  const steps = explain.steps.length;
+  if (steps === 0)
+    return {
+      why: "No step was found in this run.",
+      how: "Record a few complete training steps, or mark them with torch.profiler.record_function around each step.",
+    };
+  return {
+    why: `This run has ${formatCount(steps)} ${plural(steps, "step")} and none of them trains.`,
+    how: "Anatomy tells a step with a forward, a backward and an update. The Timeline shows the steps and phases of this run.",
+  };
 }
 
 function NoStep({ why }: { why: string }) {
@@ -30,9 +48,7 @@ function NoStep({ why }: { why: string }) {
       <div class="ms-viewbar">
         <h1>Anatomy of a step</h1>
       </div>
-      <Notice title={why}>
-        <p>Record a few complete training steps, or mark them with torch.profiler.record_function around each step.</p>
-      </Notice>
+      <Notice title={why} />
     </>
   );
 }
@@ -156,6 +172,7 @@ function StopItem({ stop, mark, side, edits, onChange }: StopItemProps) {
         {side && <p class="ms-quiet">It lies {side} this step, so its circle stands at the edge of the picture.</p>}
         <p class="ms-anatomy__links">
           <ShowLink stop={stop} mark={mark} />
+          {stop.mark !== null && mark && <WhatIsThis mark={stop.mark} kind={mark.kind} />}
           <button
             type="button"
             class="ms-link"
@@ -207,7 +224,7 @@ export const anatomyView: View = {
   unmet: (app) =>
     app.heap.value.index < 0
       ? { why: "This file holds no run.", how: "Open a memory snapshot of a training run." }
-      : null,
+      : noAnatomy(app.explainHeap.value),
   followsRun: false,
   component: Anatomy,
 };

@@ -16,12 +16,14 @@ const mark = (kind: string, begin: number): Mark => ({
 });
 const explain = {
   marks: [mark("zero_grad_slope", 50), mark("logits_slab", 20), mark("forward_ramp", 0)],
+  phases: [],
+  steps: [],
   anatomy: { step: 1, marks: [0, 99, 2] },
 } as unknown as ExplainHeap;
 
 it("numbers the stops from left to right, ignores unknown ones", () => {
   expect(anatomyStops(explain, noEdits)).toEqual([
-    { number: 1, key: "m2", mark: 2, seq: 9, title: "Forward ramp, +1.00 GiB" },
+    { number: 1, key: "m2", mark: 2, seq: 5, title: "Forward ramp, +1.00 GiB" },
     { number: 2, key: "m0", mark: 0, seq: 55, title: "zero_grad, −1.00 GiB" },
   ]);
 });

@@ -59,7 +59,12 @@ export function anatomyStops(explain: ExplainHeap, edits: Edits): Stop[] {
   const marks = (explain.anatomy?.marks ?? []).filter((index) => explain.marks[index] !== undefined);
   const found = marks.map((index) => {
     const mark = explain.marks[index]!;
-    return { key: `m${index}`, mark: index, seq: anchorSeq(mark), title: markHeading(mark.kind, mark.bytes) };
+    return {
+      key: `m${index}`,
+      mark: index,
+      seq: anchorSeq(mark, explain),
+      title: markHeading(mark.kind, mark.bytes),
+    };
   });
   const added = edits.added.map((seq) => ({ key: `a${seq}`, mark: null, seq, title: `Event ${formatCount(seq)}` }));
   return [...found, ...added]

@@ -14,9 +14,12 @@ const size = { width: 132, height: 72 };
 const fewestEvents = 26;
 const roomShare = 0.15;
 
-/** The range of the mark with some room, or a few events round a label of the reader's own. */
+/** Marks of one block: their range is its life, and what is seen of it is the step where it is made. */
+const singleBlocks = new Set(["head_gradient", "embedding_gradient"]);
+
+/** The range of the mark with some room, or a few events round a single block or a label of the reader's own. */
 function lensWindow(seq: number, mark: Mark | null, rangeEnd: number): { begin: number; end: number } {
-  const [from, to] = mark ? [mark.begin_seq, mark.end_seq] : [seq, seq + 1];
+  const [from, to] = mark && !singleBlocks.has(mark.kind) ? [mark.begin_seq, mark.end_seq] : [seq, seq + 1];
   const room = Math.max((to - from) * roomShare, (fewestEvents - (to - from)) / 2);
   return { begin: Math.max(0, Math.floor(from - room)), end: Math.min(rangeEnd, Math.ceil(to + room)) };
 }

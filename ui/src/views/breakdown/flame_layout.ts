@@ -16,6 +16,7 @@ export interface FlameNode {
 }
 
 export interface FlameBox {
+  /** Of a box that stands for children too narrow to be drawn: their sum under the index of their parent. */
   node: FlameNode;
   x: number;
   width: number;
@@ -53,8 +54,27 @@ export function pathTo(nodes: readonly FlameNode[], index: number): number[] {
   return path;
 }
 
+/** One node for several siblings, in the colour of the first; null for none. */
+function sumOf(siblings: readonly FlameNode[], parent: number): FlameNode | null {
+  const [first] = siblings;
+  if (!first) return null;
+  const add = (value: (node: FlameNode) => number) => siblings.reduce((sum, node) => sum + value(node), 0);
+  return {
+    ...first,
+    index: parent,
+    parent,
+    bytes: add((node) => node.bytes),
+    selfBytes: add((node) => node.selfBytes),
+    blockCount: add((node) => node.blockCount),
+    name: `${siblings.length} smaller`,
+    file: "",
+    line: 0,
+    useful: true,
+  };
+}
+
 /**
- * Boxes of all nodes that are at least `smallest` pixels wide. With a focus, it fills the width and its ancestors lie over it in full width.
+ * Boxes of all nodes that are at least `smallest` pixels wide; narrower siblings are one box, so that no bytes are missing. With a focus, it fills the width and its ancestors lie over it in full width.
  * A node of plumbing that passes everything on to a single child is folded away: its child takes its row.
  */
 export function layoutFlame(
@@ -77,11 +97,21 @@ export function layoutFlame(
     const own = isFolded(index) ? 0 : 1;
     if (own) boxes.push({ node: nodes[index]!, x, width: boxWidth, row });
     let next = x;
+    const widthOf = (bytes: number) => (nodes[index]!.bytes > 0 ? (bytes / nodes[index]!.bytes) * boxWidth : 0);
+    const narrow: FlameNode[] = [];
     for (const child of children[index]!) {
-      const childWidth = nodes[index]!.bytes > 0 ? (nodes[child]!.bytes / nodes[index]!.bytes) * boxWidth : 0;
+      const childWidth = widthOf(nodes[child]!.bytes);
+      // Siblings come by falling size: what follows a narrow one is narrow too.
+      if (childWidth < smallest) {
+        narrow.push(nodes[child]!);
+        continue;
+      }
       place(child, next, childWidth, row + own);
       next += childWidth;
     }
+    const rest = sumOf(narrow, index);
+    if (rest && widthOf(rest.bytes) >= smallest)
+      boxes.push({ node: rest, x: next, width: widthOf(rest.bytes), row: row + own });
   };
   place(focus, 0, width, path.length - 1);
   return boxes;

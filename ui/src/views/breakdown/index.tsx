@@ -9,19 +9,20 @@ import { groupFills } from "../../gfx/draw_stack.ts";
 import { readGroups } from "../../gfx/stack_model.ts";
 import type { AppState } from "../../state/app_state.ts";
 import { useApp, useFrame, useJson } from "../../state/context.ts";
-import { bytesColumn, mainBytesColumn } from "../../widgets/columns.tsx";
+import { bytesColumn, mainBytesColumn, monoColumn } from "../../widgets/columns.tsx";
 import { CopyButton } from "../../widgets/copy_button.tsx";
 import { type Column, DataTable, ShareBar, tableText } from "../../widgets/data_table.tsx";
 import { GroupNames } from "../../widgets/group_names.tsx";
+import { MiddleCut } from "../../widgets/middle_cut.tsx";
+import { NamedSwatch } from "../../widgets/named_swatch.tsx";
 import { ErrorNotice, LoadingNotice, Notice } from "../../widgets/notice.tsx";
 import { Segmented } from "../../widgets/segmented.tsx";
-import { Swatch } from "../../widgets/swatch.tsx";
 import { needHeap, type View } from "../view.ts";
 import { FlameGraph } from "./flame_graph.tsx";
 import "./style.css";
 
 type Of = "peak" | "seq" | "allocated" | "surviving";
-type By = "stack" | "function" | "file" | "module" | "category";
+type By = "stack" | "function" | "file" | "module" | "shape" | "category";
 const rowLimit = 2000;
 const filterWaitMs = 200;
 
@@ -64,6 +65,7 @@ function Breakdown() {
   const app = useApp();
   const selection = selectionOf(app);
   const hasStacks = app.heap.value.has.includes("stacks");
+  const hasShapes = app.heap.value.has.includes("shapes");
   const flame = useFrame("flame", {
     ...selection.parameters,
     by: selection.by,
@@ -76,7 +78,7 @@ function Breakdown() {
     <>
       <div class="ms-viewbar">
         <h1>Breakdown</h1>
-        <Controls hasStacks={hasStacks} selection={selection} />
+        <Controls hasStacks={hasStacks} hasShapes={hasShapes} selection={selection} />
       </div>
       <div class="ms-subbar ms-breakdown__legend">
         <GroupNames groups={groups} fills={fills} />
@@ -96,7 +98,13 @@ function Breakdown() {
   );
 }
 
-function Controls({ hasStacks, selection }: { hasStacks: boolean; selection: Selection }) {
+interface ControlsProps {
+  hasStacks: boolean;
+  hasShapes: boolean;
+  selection: Selection;
+}
+
+function Controls({ hasStacks, hasShapes, selection }: ControlsProps) {
   const app = useApp();
   const unmet = hasStacks ? undefined : "This file has no stacks.";
   return (
@@ -121,6 +129,7 @@ function Controls({ hasStacks, selection }: { hasStacks: boolean; selection: Sel
           { value: "function", label: "function", unmet },
           { value: "file", label: "file", unmet },
           { value: "module", label: "module", unmet },
+          { value: "shape", label: "type and shape", unmet: hasShapes ? undefined : "This file names no shapes." },
           { value: "category", label: "category" },
         ]}
       />
@@ -236,23 +245,26 @@ function holderColumns(app: AppState, holders: Holders): Column<Holder>[] {
             id: "where",
             title: "where",
             value: (row) => row.where,
-            cell: (row) => <span class="ms-mono ms-quiet">{row.where || "no Python frame"}</span>,
+            cell: (row) => (
+              <span class="ms-mono ms-quiet">
+                <MiddleCut text={row.where || (row.stack_id === null ? "no Python frame" : "–")} />
+              </span>
+            ),
             tip,
           },
+          ...(holders.rows.some((row) => row.shape !== null)
+            ? [monoColumn<Holder>("shape", "type and shape", (row) => row.shape, "170px")]
+            : []),
           { id: "since", title: "since", width: "112px", value: (row) => row.since, cell: (row) => row.since ?? "–" },
         ]
       : [];
   return [
     {
       id: "label",
-      title: holders.by === "stack" ? "allocated in" : holders.by,
-      ...(holders.by === "stack" ? { width: "19%" } : {}),
+      title: holders.by === "stack" ? "allocated in" : holders.by === "shape" ? "type and shape" : holders.by,
+      ...(holders.by === "stack" ? { width: "26%" } : {}),
       value: (row) => row.label,
-      cell: (row) => (
-        <>
-          <Swatch fill={categoryFill(theme, row.category)} /> <strong>{row.label}</strong>
-        </>
-      ),
+      cell: (row) => <NamedSwatch fill={categoryFill(theme, row.category)} name={row.label} />,
       tip,
     },
     ...places,
@@ -265,7 +277,9 @@ function holderColumns(app: AppState, holders: Holders): Column<Holder>[] {
       value: (row) => row.block_count,
       cell: (row) => formatCount(row.block_count),
       tip: (row) =>
-        `${formatCount(row.block_count)} ${plural(row.block_count, "block")}, mean ${formatBytes(row.bytes / Math.max(1, row.block_count))}`,
+        row.block_count === null
+          ? "The profile tells what was there before it by its bytes alone."
+          : `${formatCount(row.block_count)} ${plural(row.block_count, "block")}, mean ${formatBytes(row.bytes / Math.max(1, row.block_count))}`,
     },
     bytesColumn("largest_bytes", "largest", (row) => row.largest_bytes, "76px"),
     mainBytesColumn("bytes", "bytes", (row) => row.bytes, "76px"),

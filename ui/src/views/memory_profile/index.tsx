@@ -8,6 +8,7 @@ import { useApp, useJson } from "../../state/context.ts";
 import { bytesColumn, countColumn, mainBytesColumn } from "../../widgets/columns.tsx";
 import { CopyButton } from "../../widgets/copy_button.tsx";
 import { type Column, DataTable, tableText } from "../../widgets/data_table.tsx";
+import { MiddleCut } from "../../widgets/middle_cut.tsx";
 import { LoadingNotice } from "../../widgets/notice.tsx";
 import { ProfilePlot, runLimit } from "../../widgets/profile_plot.tsx";
 import { Segmented } from "../../widgets/segmented.tsx";
@@ -131,7 +132,11 @@ const peakColumns: Column<SummaryHolder>[] = [
     id: "op",
     title: "operation",
     value: (row) => rowName(row),
-    cell: (row) => <strong>{rowName(row)}</strong>,
+    cell: (row) => (
+      <strong>
+        <MiddleCut text={rowName(row)} />
+      </strong>
+    ),
     tip: (row) => row.op ?? "No name was recorded for this allocation.",
   },
   {
@@ -143,7 +148,7 @@ const peakColumns: Column<SummaryHolder>[] = [
   },
   mainBytesColumn("bytes", "allocated", (row) => row.bytes),
   bytesColumn("requested_bytes", "requested", (row) => row.requested_bytes ?? null),
-  countColumn("block_count", "occurrences", (row) => row.block_count),
+  countColumn("block_count", "occurrences", (row) => (row.name ? null : row.block_count)),
   {
     id: "data_type",
     title: "type",

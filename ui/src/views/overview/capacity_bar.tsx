@@ -66,8 +66,8 @@ function drawBar(renderer: Renderer, app: AppState, { parts, used, capacityBytes
   };
   const heldBytes = parts.filter((part) => part.kind === "category").reduce((sum, part) => sum + part.bytes, 0);
   edge(heldBytes, `${used} ${formatBytes(heldBytes)}`);
-  const idle = parts.find((part) => part.kind === "idle");
-  if (idle) edge(heldBytes + idle.bytes, `reserved ${formatBytes(heldBytes + idle.bytes)}`, [4, 3]);
+  const reservedBytes = parts.filter((part) => part.kind !== "free").reduce((sum, part) => sum + part.bytes, 0);
+  if (reservedBytes > heldBytes) edge(reservedBytes, `reserved ${formatBytes(reservedBytes)}`, [4, 3]);
   if (capacityBytes !== null) edge(total, `capacity ${formatBytes(capacityBytes)}`);
   for (const tick of byteTicks(total)) {
     const x = 1 + (tick.value / total) * width;

@@ -6,8 +6,9 @@ import type { Holders } from "../../data/types.ts";
 import { useApp, useJson } from "../../state/context.ts";
 import { countColumn, mainBytesColumn } from "../../widgets/columns.tsx";
 import { type Column, DataTable, ShareBar } from "../../widgets/data_table.tsx";
+import { MiddleCut } from "../../widgets/middle_cut.tsx";
+import { NamedSwatch } from "../../widgets/named_swatch.tsx";
 import { ErrorNotice, LoadingNotice } from "../../widgets/notice.tsx";
-import { Swatch } from "../../widgets/swatch.tsx";
 import { type HolderRow, profileRows, stackRows } from "./model.ts";
 
 /** The same question as Breakdown asks, so that one answer serves both. */
@@ -83,20 +84,20 @@ function holderColumns(theme: "light" | "dark", rows: readonly HolderRow[], tota
     {
       id: "holder",
       title: "holder",
-      width: "28%",
+      width: "32%",
       value: (row) => row.name,
-      cell: (row) => (
-        <>
-          <Swatch fill={fill(row)} /> <strong>{row.name}</strong>
-        </>
-      ),
+      cell: (row) => <NamedSwatch fill={fill(row)} name={row.name} />,
       tip: (row) => row.tip,
     },
     {
       id: "where",
       title: "where",
       value: (row) => row.where,
-      cell: (row) => <span class="ms-quiet">{row.where}</span>,
+      cell: (row) => (
+        <span class="ms-quiet">
+          <MiddleCut text={row.where} />
+        </span>
+      ),
       tip: (row) => row.tip,
     },
     {

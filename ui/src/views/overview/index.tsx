@@ -33,7 +33,7 @@ function Overview() {
         <p>{conditions(heap, summary, explain)}</p>
         {held.length > 0 && (
           <CapacityBar
-            parts={capacityParts(held, heap.capacity_bytes, peak.value?.reserved_bytes ?? null, isProfile)}
+            parts={capacityParts(held, heap.capacity_bytes, peak.value, isProfile)}
             used={isProfile ? "in use" : "live"}
             capacityBytes={heap.capacity_bytes}
           />

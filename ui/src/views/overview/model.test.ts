@@ -22,13 +22,19 @@ const held = categoryBytes([
 
 describe("capacityParts", () => {
   it("adds up to the capacity, idle included, in stacking order", () => {
-    const parts = capacityParts(held, 80 * GiB, 42 * GiB, false);
+    const parts = capacityParts(held, 80 * GiB, { reserved_bytes: 42 * GiB, idle_bytes: null }, false);
     expect(parts.reduce((sum, part) => sum + part.bytes, 0)).toBe(80 * GiB);
     expect(parts.map((part) => part.key)).toEqual(["parameter", "logits", "unknown", "idle", "free"]);
     expect(parts.find((part) => part.key === "logits")?.bytes).toBe(18 * GiB);
   });
+  it("does not call rounding idle", () => {
+    const parts = capacityParts(held, 80 * GiB, { reserved_bytes: 42 * GiB, idle_bytes: 11 * GiB }, false);
+    const bytes = (key: string) => parts.find((part) => part.key === key)?.bytes;
+    expect([bytes("overhead"), bytes("idle"), bytes("free")]).toEqual([GiB, 11 * GiB, 38 * GiB]);
+    expect(parts.reduce((sum, part) => sum + part.bytes, 0)).toBe(80 * GiB);
+  });
   it("calls what an XLA profile does not use free, not idle", () => {
-    const parts = capacityParts(held, 80 * GiB, 80 * GiB, true);
+    const parts = capacityParts(held, 80 * GiB, { reserved_bytes: 80 * GiB, idle_bytes: 0 }, true);
     expect(parts.at(-1)).toMatchObject({ key: "free", label: "free", bytes: 50 * GiB });
   });
   it("shows no free part when the capacity is not known", () => {

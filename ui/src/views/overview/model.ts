@@ -11,7 +11,7 @@ export interface BarPart {
   key: string;
   label: string;
   bytes: number;
-  kind: "category" | "idle" | "free";
+  kind: "category" | "overhead" | "idle" | "free";
   /** Null for parts that are not a category. */
   category: string | null;
 }
@@ -32,14 +32,20 @@ export function categoryBytes(rows: readonly { category: string | null; bytes: n
     .sort((one, two) => rank(one.category) - rank(two.category));
 }
 
+/** What the allocator says of one moment. */
+export interface AllocatorBytes {
+  reserved_bytes: number | null;
+  idle_bytes: number | null;
+}
+
 /**
- * The parts of the capacity bar at the peak: who holds it, idle in the cache, not reserved. They add up to the bar.
- * In an XLA profile all that is not in use is free; nothing is idle in a cache.
+ * The parts of the capacity bar at the peak: who holds it, what the allocator adds to it (rounding, frees that wait), idle in the
+ * cache, not reserved. They add up to the bar. In an XLA profile all that is not in use is free; nothing is idle in a cache.
  */
 export function capacityParts(
   held: readonly CategoryBytes[],
   capacityBytes: number | null,
-  reservedAtPeakBytes: number | null,
+  atPeak: AllocatorBytes | null,
   isProfile: boolean,
 ): BarPart[] {
   const parts: BarPart[] = held.map(({ category, bytes }) => ({
@@ -50,9 +56,12 @@ export function capacityParts(
     category,
   }));
   const used = parts.reduce((sum, part) => sum + part.bytes, 0);
-  const reserved = isProfile ? used : Math.max(used, reservedAtPeakBytes ?? used);
-  if (reserved > used)
-    parts.push({ key: "idle", label: "idle in cache", bytes: reserved - used, kind: "idle", category: null });
+  const reserved = isProfile ? used : Math.max(used, atPeak?.reserved_bytes ?? used);
+  const idle = Math.min(reserved - used, atPeak?.idle_bytes ?? reserved - used);
+  const overhead = reserved - used - idle;
+  if (overhead > 0)
+    parts.push({ key: "overhead", label: "rounding", bytes: overhead, kind: "overhead", category: null });
+  if (idle > 0) parts.push({ key: "idle", label: "idle in cache", bytes: idle, kind: "idle", category: null });
   const free = (capacityBytes ?? 0) - reserved;
   const freeLabel = isProfile ? "free" : "not reserved by the allocator";
   if (free > 0) parts.push({ key: "free", label: freeLabel, bytes: free, kind: "free", category: null });
@@ -84,8 +93,10 @@ function capital(text: string): string {
 
 /** Second line: how long, where the peak lies, what is only a lower bound. */
 export function conditions(heap: Heap, summary: SummaryHeap | null, explain: ExplainHeap | null): string {
+  // In a profile the stack and what was there before stand in the heap like allocations and are none.
+  const allocations = summary?.peak.used ? summary.allocation_count : heap.allocation_count;
   const parts = [
-    `${formatCount(heap.event_count)} events, ${formatCount(heap.allocation_count)} allocations on ${heap.id}`,
+    `${formatCount(heap.event_count)} ${plural(heap.event_count, "event")}, ${formatCount(allocations)} ${plural(allocations, "allocation")} on ${heap.id}`,
   ];
   const steps = explain?.steps.length ?? 0;
   if (steps > 0) parts.push(`${formatCount(steps)} ${plural(steps, "step")}`);
@@ -122,7 +133,7 @@ export function stackRows(holders: Holders): HolderRow[] {
   const rows = listed.map((holder) => ({
     key: holder.key,
     name: holder.label,
-    where: holder.where || "no Python frame",
+    where: holder.where || (holder.stack_id === null ? "no Python frame" : ""),
     category: holder.category,
     bytes: holder.bytes,
     blockCount: holder.block_count,
@@ -132,7 +143,7 @@ export function stackRows(holders: Holders): HolderRow[] {
   const rest = holders.row_count - listed.length;
   if (rest <= 0) return rows;
   const bytes = holders.total_bytes - rows.reduce((sum, row) => sum + row.bytes, 0);
-  const blockCount = holders.total_block_count - rows.reduce((sum, row) => sum + row.blockCount, 0);
+  const blockCount = holders.total_block_count - rows.reduce((sum, row) => sum + (row.blockCount ?? 0), 0);
   const name = `${formatCount(rest)} smaller ${plural(rest, "stack")}`;
   return [...rows, { key: "rest", name, where: "", category: null, bytes, blockCount, tip: "", isRest: true }];
 }
@@ -151,7 +162,8 @@ export function profileRows(summary: SummaryHeap): HolderRow[] {
       holder.category === "stack" ? "reserved by programs" : [holder.data_type, holder.shape].filter(Boolean).join(" "),
     category: holder.category,
     bytes: holder.bytes,
-    blockCount: holder.block_count,
+    // The stack and what was there before are bytes without blocks.
+    blockCount: holder.name ? null : holder.block_count,
     tip: holder.region_type ?? "",
     isRest: holder.category === "other",
   }));

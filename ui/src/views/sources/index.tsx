@@ -1,13 +1,10 @@
-/** Sources: the files of this session, their heaps, the allocator's settings, and the theme of the page. */
+/** Sources: the files of this session, their heaps and the allocator's settings. */
 
-import { useState } from "preact/hooks";
 import { formatDuration } from "../../base/units.ts";
 import type { Heap, Session, Source } from "../../data/types.ts";
 import { useApp } from "../../state/context.ts";
-import { resolveTheme, storeChoice, storedChoice } from "../../state/theme.ts";
 import { bytesColumn, countColumn, mainBytesColumn } from "../../widgets/columns.tsx";
 import { type Column, DataTable } from "../../widgets/data_table.tsx";
-import { Segmented } from "../../widgets/segmented.tsx";
 import type { View } from "../view.ts";
 
 const sourceColumns: Column<Source>[] = [
@@ -58,42 +55,27 @@ const settingColumns: Column<Session["settings"][number]>[] = [
   },
 ];
 
-function ThemeControl() {
-  const app = useApp();
-  const [choice, setChoice] = useState(storedChoice());
-  return (
-    <Segmented
-      label="Theme"
-      value={choice}
-      onChange={(value) => {
-        storeChoice(value);
-        setChoice(value);
-        app.themeName.value = resolveTheme(value);
-      }}
-      choices={[
-        { value: "system", label: "as the system" },
-        { value: "light", label: "light" },
-        { value: "dark", label: "dark" },
-      ]}
-    />
-  );
-}
-
 function Sources() {
   const app = useApp();
-  const { sources, heaps, settings, version, simulated } = app.session.value;
+  const { sources, heaps, settings, simulated } = app.session.value;
   const columns = simulated ? heapColumns.filter((column) => column.id !== "duration_ns") : heapColumns;
   return (
     <>
       <div class="ms-viewbar">
         <h1>Sources</h1>
-        <ThemeControl />
-        <span class="ms-quiet">memstrata {version}</span>
       </div>
       <div class="ms-textview">
         {simulated && <p>△ This run was made on a simulated card: sizes are real, times are not and are not shown.</p>}
         <DataTable caption="Files" copies columns={sourceColumns} rows={sources} rowKey={(row) => row.file} />
         {app.client.source.isLive && <p class="ms-quiet">Drop a file anywhere on this page to add it.</p>}
+        {app.client.source.reduced.length > 0 && (
+          <section class="ms-textview__section">
+            <h2>What this report leaves out</h2>
+            {app.client.source.reduced.map((sentence) => (
+              <p key={sentence}>{sentence}</p>
+            ))}
+          </section>
+        )}
         <section class="ms-textview__section">
           <h2>Heaps</h2>
           <DataTable

@@ -1,5 +1,6 @@
 /** Draws the segments of one moment: outlined boxes, blocks in the colour of their group, holes hatched. */
 import type { Fill, Theme } from "../../base/palette.ts";
+import { plural } from "../../base/text.ts";
 import { formatBytes, formatCount } from "../../base/units.ts";
 import { type Frame, noneU32 } from "../../data/frame.ts";
 import { type Renderer, rectPoints } from "../../gfx/renderer.ts";
@@ -49,13 +50,24 @@ function drawPool(renderer: Renderer, scene: StateScene, pool: PoolLayout, top: 
   const { theme, width } = scene;
   const name = scene.isProfile ? "named addresses" : `${pool.pool} pool, stream ${pool.stream}`;
   renderer.text(name.charAt(0).toUpperCase() + name.slice(1), 0, top + 10, { fill: theme.ink, bold: true, size: 13 });
-  const facts = `${formatCount(pool.segments.length)} ${scene.isProfile ? "range" : "segment"}${pool.segments.length === 1 ? "" : "s"} · ${formatBytes(pool.sizeBytes)} · in use ${formatBytes(pool.usedBytes)} · idle ${formatBytes(pool.sizeBytes - pool.usedBytes)} · full row ${formatBytes(pool.rowBytes)}`;
-  renderer.text(facts, width, top + 10, { fill: theme.ink3, align: "right" });
+  const nameWidth = renderer.measure(name, { bold: true, size: 13 });
+  const facts = poolFacts(pool, scene.isProfile).find((text) => nameWidth + 16 + renderer.measure(text, {}) < width);
+  if (facts) renderer.text(facts, width, top + 10, { fill: theme.ink3, align: "right" });
   const height = rowHeightOf(pool);
   for (const segment of pool.segments) {
     const y = top + titleHeight + segment.row * (height + rowGap);
     drawSegment(renderer, scene, segment, (segment.xBytes / pool.rowBytes) * width, y, width / pool.rowBytes, height);
   }
+}
+
+/** From the longest to the shortest: the longest that fits beside the name is drawn. */
+function poolFacts(pool: PoolLayout, isProfile: boolean): string[] {
+  const count = pool.segments.length;
+  const size = `${formatCount(count)} ${plural(count, isProfile ? "range" : "segment")} · ${formatBytes(pool.sizeBytes)}`;
+  const used = `in use ${formatBytes(pool.usedBytes)}`;
+  const idle = `idle ${formatBytes(pool.sizeBytes - pool.usedBytes)}`;
+  const row = `full row ${formatBytes(pool.rowBytes)}`;
+  return [[size, used, idle, row], [size, used, idle], [size, idle], [size]].map((some) => some.join(" · "));
 }
 
 function drawSegment(

@@ -4,7 +4,9 @@ import { plural } from "../../base/text.ts";
 import { formatBytes, formatCount, formatDuration } from "../../base/units.ts";
 import type { RangeSummary } from "../../data/types.ts";
 import { groupFills } from "../../gfx/draw_stack.ts";
+import type { StackModel } from "../../gfx/stack_model.ts";
 import type { TimelineScene } from "../../gfx/timeline_scene.ts";
+import type { AppState } from "../../state/app_state.ts";
 import { useApp, useJson } from "../../state/context.ts";
 import { type Grouping, groupings } from "../../state/url.ts";
 import { Legend } from "../../widgets/legend.tsx";
@@ -20,7 +22,7 @@ function Timeline() {
   const keep = (next: TimelineScene) => {
     if (scene?.stack === next.stack && scene.curve === next.curve && scene.theme === next.theme) return;
     setScene(next);
-    app.reductionNote.value = next.stack ? reductionNote(next.stack) : "";
+    app.reductionNote.value = next.stack ? reductionNote(next.stack, eventsPerColumn(app, next.stack)) : "";
   };
   return (
     <>
@@ -40,6 +42,12 @@ function Timeline() {
       <MarkTable />
     </>
   );
+}
+
+/** A report holds tiles of some ranges only; what is seen may be coarser than the window asks for. */
+function eventsPerColumn(app: AppState, { columns }: StackModel): number {
+  if (app.client.source.isLive || app.axis.peek() === "time") return 1;
+  return Math.ceil((columns.end - columns.begin) / Math.max(1, columns.count));
 }
 
 const needsStacks = new Set<Grouping>(["stack", "module", "file", "function"]);

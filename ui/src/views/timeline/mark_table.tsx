@@ -1,39 +1,60 @@
 /** The marks of the run as a list: the same content as the labels of the picture, for the keyboard and for screen readers. */
 
 import { markTitle } from "../../base/marks.ts";
+import { plural } from "../../base/text.ts";
 import { formatCount } from "../../base/units.ts";
 import type { Mark } from "../../data/types.ts";
 import { anchorSeq } from "../../gfx/mark_labels.ts";
 import { useApp } from "../../state/context.ts";
 import { bytesColumn, countColumn } from "../../widgets/columns.tsx";
 import { type Column, DataTable } from "../../widgets/data_table.tsx";
+import { WhatIsThis } from "../../widgets/mark_help.tsx";
 
-const columns: Column<Mark>[] = [
+/** A mark and its index in the heap. */
+type Row = Mark & { index: number };
+
+const columns: Column<Row>[] = [
   { id: "kind", title: "mark", width: "190px", value: (mark) => markTitle(mark.kind) },
   countColumn("step", "step", (mark) => mark.step, "60px"),
   countColumn("begin_seq", "from", (mark) => mark.begin_seq),
   countColumn("end_seq", "to", (mark) => mark.end_seq),
   bytesColumn("bytes", "bytes", (mark) => mark.bytes, "100px"),
   { id: "text", title: "what it is", value: (mark) => mark.text, tip: (mark) => mark.text },
-  { id: "reading", title: "how to read it", width: "34%", value: (mark) => mark.reading, tip: (mark) => mark.reading },
+  { id: "reading", title: "how to read it", width: "30%", value: (mark) => mark.reading, tip: (mark) => mark.reading },
+  {
+    id: "guide",
+    title: "guide",
+    width: "100px",
+    value: (mark) => mark.kind,
+    cell: (mark) => <WhatIsThis mark={mark.index} kind={mark.kind} />,
+  },
 ];
 
 export function MarkTable() {
   const app = useApp();
-  const marks = app.explainHeap.value?.marks ?? [];
-  if (marks.length === 0) return null;
+  const explain = app.explainHeap.value;
+  if (!explain || explain.marks.length === 0) return null;
+  const marks: Row[] = explain.marks.map((mark, index) => ({ ...mark, index }));
   return (
-    <details class="ms-details">
-      <summary>{formatCount(marks.length)} marks as a table</summary>
+    <details
+      class="ms-details"
+      open={app.showMarkTable.value}
+      onToggle={(event) => {
+        app.showMarkTable.value = event.currentTarget.open;
+      }}
+    >
+      <summary>
+        {formatCount(marks.length)} {plural(marks.length, "mark")} as a table
+      </summary>
       <DataTable
         caption="Marks of the run"
         copies
         columns={columns}
         rows={marks}
-        rowKey={(mark) => `${mark.kind} ${mark.begin_seq} ${mark.end_seq} ${mark.bytes}`}
+        rowKey={(mark) => mark.index}
         maxHeight="220px"
         onSelect={(mark) => {
-          app.setCursor(anchorSeq(mark));
+          app.setCursor(anchorSeq(mark, explain));
           app.showRange({ begin: mark.begin_seq, end: mark.end_seq });
         }}
       />

@@ -1,0 +1,77 @@
+/** What is this? One mark of the run with its page of the reading guide. */
+import { useEffect, useRef } from "preact/hooks";
+import { type GuidePiece, guideOf } from "../base/mark_guide.ts";
+import { markHeading, markTitle } from "../base/marks.ts";
+import { formatCount } from "../base/units.ts";
+import type { Mark } from "../data/types.ts";
+import { anchorSeq } from "../gfx/mark_labels.ts";
+import { useApp } from "../state/context.ts";
+
+/** The mark that the reader asked about, as a dialog over the page. */
+export function MarkHelp() {
+  const app = useApp();
+  const index = app.helpMark.value;
+  const explain = app.explainHeap.value;
+  const mark = index === null ? undefined : explain?.marks[index];
+  if (!mark || !explain) return null;
+  const show = () => {
+    app.helpMark.value = null;
+    app.setCursor(anchorSeq(mark, explain));
+    app.showRange({ begin: mark.begin_seq, end: mark.end_seq });
+    app.view.value = "timeline";
+  };
+  return <MarkDialog key={index} mark={mark} onShow={show} />;
+}
+
+function MarkDialog({ mark, onShow }: { mark: Mark; onShow: () => void }) {
+  const app = useApp();
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  const close = () => {
+    app.helpMark.value = null;
+  };
+  return (
+    <dialog class="ms-help ms-markhelp" ref={dialog} onClose={close} aria-labelledby="ms-markhelp-title">
+      <div class="ms-panel__head">
+        <h2 id="ms-markhelp-title">{markHeading(mark.kind, mark.bytes)}</h2>
+        <button type="button" class="ms-button" onClick={() => dialog.current?.close()}>
+          Close
+        </button>
+      </div>
+      <p>
+        <strong>{mark.text}</strong>
+        {mark.step !== null && `, in step ${formatCount(mark.step)}`}. Events {formatCount(mark.begin_seq)} to{" "}
+        {formatCount(mark.end_seq)}.{" "}
+        <button type="button" class="ms-link" onClick={onShow}>
+          Show it in the timeline
+        </button>
+      </p>
+      {guideOf(mark.kind).map((paragraph, index) => (
+        // Paragraphs have no identity of their own, and do not change while they are shown.
+        <p key={index}>{paragraph.map(pieceElement)}</p>
+      ))}
+    </dialog>
+  );
+}
+
+function pieceElement({ kind, text }: GuidePiece) {
+  if (kind === "code") return <code class="ms-mono">{text}</code>;
+  return kind === "emphasis" ? <strong>{text}</strong> : text;
+}
+
+/** Opens the page of a mark; `mark` is its index in the heap. */
+export function WhatIsThis({ mark, kind }: { mark: number; kind: string }) {
+  const app = useApp();
+  return (
+    <button
+      type="button"
+      class="ms-link"
+      aria-label={`What is this? ${markTitle(kind)}`}
+      onClick={() => {
+        app.helpMark.value = mark;
+      }}
+    >
+      What is this?
+    </button>
+  );
+}
