@@ -65,6 +65,11 @@ def _read_reference(store: Path, reference: str) -> Optional[str]:
     return None
 
 
+def platform_words() -> str:
+    """platform.platform() starts a program to learn the processor: a child that the recorded process never had."""
+    return "-".join((platform.system(), platform.release(), platform.machine()))
+
+
 def driver_version() -> Optional[str]:
     """Version of the NVIDIA kernel driver, null where there is none."""
     try:
@@ -98,7 +103,7 @@ def make_identity(inputs: Any, with_arguments: bool) -> dict[str, Any]:
     return {
         "memstrata": __version__,
         "python": platform.python_version(),
-        "platform": platform.platform(),
+        "platform": platform_words(),
         "host": socket.gethostname(),
         "process_id": os.getpid(),
         "started_ns": time.time_ns(),

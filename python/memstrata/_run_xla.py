@@ -91,7 +91,8 @@ class XlaRecording:
             self._log = self._begin()
             self._log.framework(name, sys.modules[name].__version__)
             self._start_trace(name)
-            threading.Thread(target=self._tick, name=f"memstrata-run-{name}", daemon=True).start()
+            if len(self._names) == 1:  # one thread asks for both frameworks
+                threading.Thread(target=self._tick, name="memstrata-run-xla", daemon=True).start()
         return True
 
     def _is_ours(self) -> bool:

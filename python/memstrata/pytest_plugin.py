@@ -1,7 +1,7 @@
 """Memory limits and peaks of tests, for pytest; installed with the package.
 
 ```python
-@pytest.mark.memstrata(limit="2 GiB")
+@pytest.mark.memstrata(limit="2 GiB")  # or shorter: memstrata("2 GiB")
 def test_forward(): ...
 ```
 
@@ -104,13 +104,16 @@ class Limits:
         marker = item.get_closest_marker(MARKER)
         if marker is None:
             return None
-        unknown = set(marker.kwargs) - {"limit", "host_limit"}
-        if marker.args or unknown or not marker.kwargs:
+        given = dict(marker.kwargs)
+        is_plain = len(marker.args) <= 1 and not (marker.args and "limit" in given)
+        if marker.args:
+            given["limit"] = marker.args[0]
+        if not is_plain or not given or set(given) - {"limit", "host_limit"}:
             raise pytest.UsageError(
-                f'{item.nodeid}: write @pytest.mark.memstrata(limit="2 GiB"), host_limit="1 GiB", or both'
+                f'{item.nodeid}: write @pytest.mark.memstrata("2 GiB"), limit="2 GiB", host_limit="1 GiB", or both'
             )
         try:
-            sizes = {name: parse_size(value) for name, value in marker.kwargs.items()}
+            sizes = {name: parse_size(value) for name, value in given.items()}
         except ValueError as problem:
             raise pytest.UsageError(f"{item.nodeid}: {problem}") from None
         return Limits(sizes.get("limit"), sizes.get("host_limit"))

@@ -99,6 +99,12 @@ def test_device_limit_is_of_each_test_alone(tmp_path: Path) -> None:
     assert "5.00 GiB" not in output  # not marked, and all are measured only when asked
 
 
+def test_the_limit_may_stand_without_its_name(tmp_path: Path) -> None:
+    status, output = run_pytest(tmp_path, DEVICE.replace('memstrata(limit="2 GiB")', 'memstrata("2 GiB")'))
+    assert status == 1
+    assert "1.00 GiB over the limit of 2.00 GiB." in output and "1 failed, 2 passed" in output
+
+
 def test_summary_shows_every_test_when_asked_highest_first(tmp_path: Path) -> None:
     _, output = run_pytest(tmp_path, DEVICE, "--memstrata")
     rows = [line for line in output.splitlines() if "test_it.py::" in line and "GiB" in line and "FAILED" not in line]
@@ -140,7 +146,9 @@ def test_without_a_device_the_limit_is_said_to_be_unchecked(tmp_path: Path) -> N
     assert "not checked: test_it.py::test_a: limit: the test used no device of PyTorch's" in output
 
 
-@pytest.mark.parametrize("marker", ["()", '("2 GiB")', '(limit="much")', "(limit=-1)", '(limits="2 GiB")'])
+@pytest.mark.parametrize(
+    "marker", ["()", '("2 GiB", "3 GiB")', '("2 GiB", limit=1)', '(limit="much")', "(limit=-1)", '(limits="2 GiB")']
+)
 def test_a_wrong_marker_is_a_usage_error(tmp_path: Path, marker: str) -> None:
     code = f"import pytest\ndef test_first(): pass\n@pytest.mark.memstrata{marker}\ndef test_a(): pass\n"
     status, output = run_pytest(tmp_path, code)

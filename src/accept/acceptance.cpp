@@ -62,7 +62,7 @@ std::string FileName(const std::string& path) { return path.substr(path.find_las
 
 Acceptance Conclude(const Spec& spec, std::vector<RepeatFigures> repeats, Identity identity) {
   Acceptance acceptance{spec, Verdict::kUndecided, {}, {}, std::move(repeats), std::move(identity)};
-  AddMeasured(acceptance.repeats, acceptance.identity);
+  AddMeasured(spec, acceptance.repeats, acceptance.identity);
   acceptance.checks = Judge(spec, acceptance.repeats);
   acceptance.verdict = Overall(acceptance.checks);
   acceptance.checklist = ChecklistOf(acceptance);
@@ -123,6 +123,7 @@ void RedactParameters(std::map<std::string, std::string>& parameters) {
 void RedactAcceptance(Acceptance& acceptance) {
   acceptance.identity.command = {kRedactedCommand};
   acceptance.identity.system.clear();
+  acceptance.identity.inherited.clear();
   RedactParameters(acceptance.spec.parameters);
   for (auto& [name, value] : acceptance.identity.settings) {
     if (name == "quality" || name.starts_with("beside")) value = "removed";

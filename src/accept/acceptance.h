@@ -34,6 +34,7 @@ struct Identity {
   std::vector<std::string> frameworks;  // with versions
   std::vector<std::string> devices;     // with the driver
   std::vector<InputFile> inputs;
+  std::map<std::string, std::string> inherited;  // variables of the environment that decide how memory is used
 };
 
 struct Acceptance {

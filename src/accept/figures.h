@@ -3,6 +3,7 @@
 // figures that no machine has to produce.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,8 +53,9 @@ struct RepeatFigures {
   Measured quality;              // the printed number; or, of a comparison, 1 for equal and 0 for not
   std::string quality_text;      // what the comparison found
   std::vector<Iteration> iterations;
-  std::vector<std::string> frameworks;  // "torch 2.7.1"
-  std::vector<std::string> gaps;        // what the recording lacks, and why
+  std::vector<std::string> frameworks;           // "torch 2.7.1"
+  std::map<std::string, std::string> variables;  // of the environment, that decide how frameworks use memory
+  std::vector<std::string> gaps;                 // what the recording lacks, and why
 };
 
 /// The growth of what is live from the first to the last measured iteration, per iteration: of the device where one is

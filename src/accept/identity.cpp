@@ -62,8 +62,11 @@ Identity IdentityOf(const Spec& spec) {
   return identity;
 }
 
-void AddMeasured(const std::vector<RepeatFigures>& repeats, Identity& identity) {
+void AddMeasured(const Spec& spec, const std::vector<RepeatFigures>& repeats, Identity& identity) {
   for (const RepeatFigures& repeat : repeats) {
+    for (const auto& [name, value] : repeat.variables) {
+      if (!spec.environment.contains(name)) identity.inherited[name] = value;
+    }
     for (const std::string& framework : repeat.frameworks) AddOnce(identity.frameworks, framework);
     for (const DeviceFigures& device : repeat.devices)
       AddOnce(identity.devices, device.driver.empty() ? device.id : device.id + ", driver " + device.driver);

@@ -7,7 +7,7 @@ namespace memstrata::accept {
 
 /// cost: reads every input file
 Identity IdentityOf(const Spec& spec);
-/// Adds frameworks and devices that the repeats met.
-void AddMeasured(const std::vector<RepeatFigures>& repeats, Identity& identity);
+/// Adds frameworks, devices and inherited variables that the repeats met.
+void AddMeasured(const Spec& spec, const std::vector<RepeatFigures>& repeats, Identity& identity);
 
 }  // namespace memstrata::accept

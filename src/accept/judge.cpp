@@ -135,19 +135,27 @@ Check Errors(const Spec& spec, const std::vector<RepeatFigures>& repeats) {
   return check;
 }
 
+const DeviceFigures* FindDevice(const RepeatFigures& repeat, const std::string& id) {
+  const auto found = std::find_if(repeat.devices.begin(), repeat.devices.end(),
+                                  [&id](const DeviceFigures& device) { return device.id == id; });
+  return found == repeat.devices.end() ? nullptr : &*found;
+}
+
 // What must stay free of a device, and what does.
-Check MarginOfDevice(const Spec& spec, const std::vector<RepeatFigures>& repeats, size_t device) {
+Check MarginOfDevice(const Spec& spec, const std::vector<RepeatFigures>& repeats, const std::string& id) {
   Check check{"margin", std::nullopt, std::nullopt, "bytes", Verdict::kUndecided, ""};
   std::vector<double> peaks;
   Worst worst;
   std::optional<uint64_t> capacity_bytes = spec.margin.capacity_bytes;
   for (const RepeatFigures& repeat : repeats) {
     worst.was_interrupted |= repeat.was_interrupted;
-    if (device >= repeat.devices.size()) {
-      check.text = "A run did not see the device that others saw.";
+    const DeviceFigures* found = FindDevice(repeat, id);
+    if (found == nullptr) {
+      check.text = fmt::format("The margin is not known: {}",
+                               id.empty() ? repeat.why_no_device : fmt::format("A run did not use {}.", id));
       return check;
     }
-    const DeviceFigures& figures = repeat.devices[device];
+    const DeviceFigures& figures = *found;
     worst.is_disturbed |= figures.used_by_others.value_or(false);
     Take(worst, figures.used_bytes, figures.id);
     if (!capacity_bytes) capacity_bytes = figures.capacity_bytes;
@@ -215,10 +223,16 @@ Check Coverage(const Spec& spec) {
   return check;
 }
 
-size_t DeviceCount(const std::vector<RepeatFigures>& repeats) {
-  size_t count = 0;
-  for (const RepeatFigures& repeat : repeats) count = std::max(count, repeat.devices.size());
-  return count;
+// Of all runs, in the order in which they were met; an empty one where there is none.
+std::vector<std::string> DeviceIds(const std::vector<RepeatFigures>& repeats) {
+  std::vector<std::string> ids;
+  for (const RepeatFigures& repeat : repeats) {
+    for (const DeviceFigures& device : repeat.devices) {
+      if (std::find(ids.begin(), ids.end(), device.id) == ids.end()) ids.push_back(device.id);
+    }
+  }
+  if (ids.empty()) ids.emplace_back();
+  return ids;
 }
 
 }  // namespace
@@ -267,8 +281,7 @@ std::vector<Check> Judge(const Spec& spec, const std::vector<RepeatFigures>& rep
          "The count of allocator retries");
   figure("growth", "bytes", &RepeatFigures::growth_bytes, number(limits.growth_bytes), "The growth per iteration");
   if (spec.margin.is_asked) {
-    const size_t count = std::max<size_t>(1, DeviceCount(repeats));
-    for (size_t i = 0; i < count; ++i) checks.push_back(MarginOfDevice(spec, repeats, i));
+    for (const std::string& id : DeviceIds(repeats)) checks.push_back(MarginOfDevice(spec, repeats, id));
   }
   if (spec.quality.IsAsked()) checks.push_back(Quality(spec.quality, repeats));
   return checks;

@@ -95,7 +95,7 @@ void AddErrors(const MeasuredSession& session, const RunPeaks& peaks, RepeatFigu
     if (figures.error_count == 0) figures.error_text = std::move(text);
     figures.error_count += count;
   };
-  figures.was_interrupted = !session.ended;
+  figures.was_interrupted = !session.ended || !session.signals.empty();
   for (const CommandRun& run : session.commands) {
     const std::string_view who = run.is_beside ? "What ran beside it" : "It";
     if (run.was_stopped) continue;  // as it should: what it ran beside had ended
@@ -169,6 +169,7 @@ RepeatFigures FiguresOfSession(const MeasuredSession& session) {
   for (const measure::FrameworkProcess& process : session.processes) {
     if (!process.framework.empty()) figures.frameworks.push_back(process.framework);
   }
+  figures.variables = session.variables;
   for (const measure::Gap& gap : session.gaps) figures.gaps.push_back(fmt::format("{}: {}", gap.what, gap.why));
   return figures;
 }

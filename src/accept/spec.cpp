@@ -14,6 +14,7 @@ constexpr uint64_t kMostCount = 1'000'000;
 constexpr uint64_t kMostCopies = 1024;
 constexpr double kMostTimeoutS = 30.0 * 24 * 3600;
 constexpr uint64_t kHighestRateHz = 1000;
+constexpr size_t kMostCombinations = 1000;
 constexpr std::string_view kCaptures[] = {"off", "light", "python", "full", "ring"};
 
 Status ReadWorkload(SpecTable table, WorkloadSpec& workload) {
@@ -55,6 +56,8 @@ void ReadMargin(SpecTable& table, MarginSpec& margin) {
   margin.capacity_bytes = table.Bytes("capacity");
   const std::optional<std::string> text = table.Text("margin");
   margin.is_asked = text.has_value();
+  if (margin.capacity_bytes && !margin.is_asked)
+    table.Fail("capacity", "is what limits.margin is taken of; give it too");
   if (!text || *text == "learned") return;
   const Result<GivenTolerance> given = ParseTolerance(*text);
   if (given) {
@@ -117,6 +120,8 @@ Status ReadQuality(SpecTable table, QualitySpec& quality) {
     table.Fail("function", "and quality.command exclude each other");
   if (has_number != (quality.minimum || quality.maximum))
     table.Fail("minimum", "or quality.maximum goes with quality.command or quality.function");
+  if (has_number && !quality.output.empty())
+    table.Fail("output", "and a number of quality exclude each other: let the command compare the file too");
   if (quality.output.empty() != quality.reference.empty()) table.Fail("reference", "and quality.output go together");
   if (!quality.output.empty() && quality.output == quality.reference)
     table.Fail("reference", "is the file that the workload writes: it would be compared with itself");
@@ -139,6 +144,54 @@ void ReadMaximum(SpecTable& file, Spec& spec) {
   }
 }
 
+Status ReadSweep(SpecTable table, Spec& spec) {
+  size_t count = 1;
+  for (const auto& [name, values] : table.toml().lists) {
+    spec.sweep[name] = table.Texts(name);
+    if (values.empty()) table.Fail(name, "is empty");
+    count *= std::max<size_t>(1, values.size());
+    if (count > kMostCombinations) {
+      return Fail(ErrorCode::kLimitExceeded,
+                  fmt::format("The sweep has more than {} combinations.", kMostCombinations));
+    }
+  }
+  return table.Finish();
+}
+
+// A text that names no parameter is wrong as an unknown key is: it would run with the braces.
+Status CheckPlaceholders(const Spec& spec) {
+  const auto check = [&spec](std::string_view key, std::string_view text) -> Status {
+    const std::string unknown = UnknownPlaceholder(
+        text, [&spec](const std::string& name) { return spec.parameters.contains(name) || spec.sweep.contains(name); });
+    if (unknown.empty()) return {};
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} names {{{}}}, and there is no parameters.{}; the text itself is written {{{{{}}}}}.",
+                            key, unknown, unknown, unknown));
+  };
+  const auto check_all = [&check](std::string_view key, const Command& texts) -> Status {
+    for (const std::string& text : texts) MEMSTRATA_TRY(check(key, text));
+    return {};
+  };
+  MEMSTRATA_TRY(check_all("workload.command", spec.workload.command));
+  MEMSTRATA_TRY(check_all("workload.inputs", spec.workload.inputs));
+  for (const Command& command : spec.workload.beside) MEMSTRATA_TRY(check_all("beside.command", command));
+  for (const auto& [name, value] : spec.environment) MEMSTRATA_TRY(check("environment." + name, value));
+  MEMSTRATA_TRY(check_all("quality.command", spec.quality.command));
+  MEMSTRATA_TRY(check("quality.output", spec.quality.output));
+  return check("quality.reference", spec.quality.reference);
+}
+
+Status CheckNames(const Spec& spec) {
+  const auto check = [](std::string_view table, const std::string& name) -> Status {
+    if (IsPlaceholderName(name)) return {};
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}.{} is no name: letters, digits, _ and -, and no digit first.", table, name));
+  };
+  for (const auto& [name, value] : spec.parameters) MEMSTRATA_TRY(check("parameters", name));
+  for (const auto& [name, values] : spec.sweep) MEMSTRATA_TRY(check("sweep", name));
+  return {};
+}
+
 }  // namespace
 
 size_t Spec::CheckCount() const {
@@ -159,14 +212,13 @@ Result<Spec> ParseSpec(std::string_view text) {
   MEMSTRATA_TRY(ReadBeside(file, spec.workload));
   spec.environment = file.Values("environment");
   spec.parameters = file.Values("parameters");
-  if (SpecTable sweep = file.Table("sweep"); true) {
-    for (const auto& [name, values] : sweep.toml().lists) spec.sweep[name] = sweep.Texts(name);
-    MEMSTRATA_TRY(sweep.Finish());
-  }
+  MEMSTRATA_TRY(ReadSweep(file.Table("sweep"), spec));
   ReadMaximum(file, spec);
   MEMSTRATA_TRY(ReadLimits(file.Table("limits"), spec, spec.limits, spec.margin));
   MEMSTRATA_TRY(ReadQuality(file.Table("quality"), spec.quality));
   MEMSTRATA_TRY(file.Finish());
+  MEMSTRATA_TRY(CheckNames(spec));
+  MEMSTRATA_TRY(CheckPlaceholders(spec));
   if (spec.CheckCount() == 0)
     return Fail(ErrorCode::kInvalidArgument, "There is nothing to prove: give a limit in [limits] or a [quality].");
   return spec;
@@ -197,26 +249,6 @@ std::vector<std::map<std::string, std::string>> Combinations(const Spec& spec) {
     all = std::move(longer);
   }
   return all;
-}
-
-std::string Fill(std::string text, const std::map<std::string, std::string>& parameters) {
-  std::string filled;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const size_t end = text[i] == '{' ? text.find('}', i) : std::string::npos;
-    const auto found = end == std::string::npos ? parameters.end() : parameters.find(text.substr(i + 1, end - i - 1));
-    if (found == parameters.end()) {
-      filled += text[i];
-    } else {
-      filled += found->second;
-      i = end;
-    }
-  }
-  return filled;
-}
-
-Command Fill(Command command, const std::map<std::string, std::string>& parameters) {
-  for (std::string& word : command) word = Fill(std::move(word), parameters);
-  return command;
 }
 
 }  // namespace memstrata::accept

@@ -9,12 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "accept/placeholders.h"
 #include "accept/tolerance.h"
 #include "base/result.h"
 
 namespace memstrata::accept {
-
-using Command = std::vector<std::string>;
 
 struct WorkloadSpec {
   Command command;     // either this …
@@ -80,8 +79,8 @@ struct Spec {
   size_t CheckCount() const;
 };
 
-/// errors: kCorruptInput (no TOML), kInvalidArgument (an unknown key, a value of the wrong kind, nothing to prove),
-/// with the key's full name
+/// errors: kCorruptInput (no TOML), kInvalidArgument (an unknown key or {NAME}, a value of the wrong kind, nothing to
+/// prove), with the key's full name; kLimitExceeded (a sweep of more than 1,000 combinations)
 Result<Spec> ParseSpec(std::string_view text);
 
 /// The specification with other parameters, as a sweep runs it.
@@ -91,9 +90,5 @@ std::vector<std::map<std::string, std::string>> Combinations(const Spec& spec);
 
 /// How many items one iteration does. Parameters that say it were checked to be numbers.
 double ItemsPerIteration(const Spec& spec);
-
-/// `text` with each {NAME} of a parameter replaced. Other braces stay.
-std::string Fill(std::string text, const std::map<std::string, std::string>& parameters);
-Command Fill(Command command, const std::map<std::string, std::string>& parameters);
 
 }  // namespace memstrata::accept

@@ -76,22 +76,40 @@ TEST(Spec, CombinationsOfASweep) {
   EXPECT_EQ(WithParameters(*spec, all[3]).parameters.at("batch"), "2");
 }
 
-TEST(Spec, OnlyNamesOfParametersAreFilledIn) {
-  EXPECT_EQ(Fill("{batch} {other} {", {{"batch", "8"}}), "8 {other} {");
-  EXPECT_EQ(Fill("{{batch}}", {{"batch", "8"}}), "{8}");
+TEST(Spec, APlaceholderWithoutAParameterIsAnError) {
+  const auto with = [](const std::string& more) { return ProblemOf(std::string(kSmall) + more); };
+  EXPECT_NE(ProblemOf("[workload]\ncommand = [\"a\", \"{typo}\"]\n[limits]\ndevice_peak = 1\n").find("{{typo}}"),
+            std::string::npos);
+  EXPECT_NE(with("[environment]\nNAME = \"{typo}\"\n").find("environment.NAME"), std::string::npos);
+  EXPECT_NE(with("[[beside]]\ncommand = [\"{typo}\"]\n").find("beside.command"), std::string::npos);
+  EXPECT_NE(with("[quality]\noutput = \"{typo}\"\nreference = \"r\"\n").find("quality.output"), std::string::npos);
+  EXPECT_EQ(with("[environment]\nNAME = \"{batch} {{typo}} {}\"\n"), "accepted");
+  EXPECT_EQ(with("[environment]\nNAME = \"{rows}\"\n[sweep]\nrows = [1, 2]\n"), "accepted");
+  EXPECT_NE(with("[sweep]\n8bit = [1, 2]\n").find("sweep.8bit is no name"), std::string::npos);
+}
+
+TEST(Spec, ASweepIsCountedBeforeItIsSpelledOut) {
+  std::string text = std::string(kSmall) + "[sweep]\n";
+  for (const char name : std::string_view("abcdefghij")) {
+    text += std::string(1, name) + " = [1";
+    for (int i = 2; i <= 100; ++i) text += ", " + std::to_string(i);
+    text += "]\n";
+  }
+  EXPECT_NE(ProblemOf(text).find("more than 1000 combinations"), std::string::npos);
+  EXPECT_NE(ProblemOf(std::string(kSmall) + "[sweep]\nbatch = []\n").find("sweep.batch is empty"), std::string::npos);
 }
 
 TEST(Spec, ADraftIsReadAgain) {
   SpecDraft draft;
   draft.name = "a \"name\"\nwith lines";
   draft.source = "From a\nsession.";
-  draft.command = {"python", "x \\ y.py", "--flag"};
+  draft.command = {"python", "x \\ y.py", "--flag", "{batch} {other}"};
   draft.parameters = {{"batch", "8"}};
   draft.maximum = {{"batch", 16}};
   draft.device_peak_bytes = (uint64_t{100} << 20) + 1;
   const Result<Spec> spec = ParseSpec(SpecToml(draft));
   ASSERT_TRUE(spec) << spec.error().message << "\n" << SpecToml(draft);
-  EXPECT_EQ(spec->workload.command, draft.command);
+  EXPECT_EQ(Fill(spec->workload.command, spec->parameters), draft.command);
   EXPECT_EQ(spec->maximum.at("batch"), 16);
   EXPECT_EQ(*spec->limits.device_peak_bytes, uint64_t{101} << 20);  // in whole MiB, never less
   EXPECT_FALSE(spec->limits.host_peak_bytes);                       // not known: a comment

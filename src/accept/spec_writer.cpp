@@ -12,7 +12,7 @@ namespace {
 
 std::string List(const Command& words) {
   std::string out = "[";
-  for (const std::string& word : words) out += (out.size() > 1 ? ", " : "") + plan::QuoteToml(word);
+  for (const std::string& word : words) out += (out.size() > 1 ? ", " : "") + plan::QuoteToml(EscapePlaceholders(word));
   return out + "]";
 }
 
@@ -41,7 +41,10 @@ std::string SpecToml(const SpecDraft& draft) {
   out += "repeats = 3        # in fresh processes; the margin is learned from their spread\n";
   out += "warmup = 1         # runs before the measured one (of an entry: calls)\n";
   out += "timeout_s = 3600\n# inputs = [\"prompts.json\"]  # hashed and recorded\n";
-  out += "# copies = 2       # so many at once\n\n[parameters]\n# {NAME} in commands; arguments of functions\n";
+  out += "# copies = 2       # so many at once\n\n[environment]\n# Set for the workload; the rest is inherited.\n";
+  for (const auto& [name, value] : draft.environment)
+    out += fmt::format("{} = {}\n", plan::QuoteToml(name), plan::QuoteToml(EscapePlaceholders(value)));
+  out += "\n[parameters]\n# {NAME} in commands; arguments of functions\n";
   for (const auto& [name, value] : draft.parameters)
     out += fmt::format("{} = {}\n", plan::QuoteToml(name), plan::QuoteToml(value));
   out += "\n[maximum]\n# The largest value in use, of parameters: a run below it is undecided.\n";
@@ -50,11 +53,15 @@ std::string SpecToml(const SpecDraft& draft) {
   out += Limit("device_peak", draft.device_peak_bytes, "of each device, by all that use it");
   out += Limit("framework_peak", draft.framework_peak_bytes, "reserved by the framework's allocator");
   out += Limit("host_peak", draft.host_peak_bytes, "resident memory of the run");
-  out += Limit("capacity", draft.capacity_bytes, "of the card; without it what the device says");
   out += draft.run_time_s ? fmt::format("run_time_s = {:g}  # from the start of the command to its end\n",
                                         std::ceil(*draft.run_time_s * 10) / 10)
                           : "# run_time_s = 600\n";
-  out += "# margin = \"learned\"       # what must stay free: learned, or \"2 GiB\", or \"5%\" of the capacity\n";
+  // Without a device the margin could only be undecided.
+  out +=
+      fmt::format("{}margin = \"learned\"  # what must stay free: learned, or \"2 GiB\", or \"5%\" of the capacity\n",
+                  draft.device_peak_bytes ? "" : "# ");
+  out += Limit("capacity", draft.device_peak_bytes ? draft.capacity_bytes : std::nullopt,
+               "of the card; without it what the device says");
   out += "# allocator_retries = 0\n# iteration_time_s = 1.5\n\n";
   out += "# [quality]\n# command = [\"python\", \"evaluate.py\"]  # its last line is a number\n# minimum = 0.7\n";
   return out;

@@ -17,6 +17,7 @@ struct SpecDraft {
   Command command;     // empty: the user fills it in
   std::map<std::string, std::string> parameters;
   std::map<std::string, double> maximum;
+  std::map<std::string, std::string> environment;
   std::optional<uint64_t> device_peak_bytes;
   std::optional<uint64_t> framework_peak_bytes;
   std::optional<uint64_t> host_peak_bytes;

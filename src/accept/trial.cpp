@@ -160,6 +160,7 @@ Status AddPrintedQuality(const Spec& spec, const std::string& folder, const std:
   const std::string line = output.LastLine();
   double value = 0;
   const auto [end, problem] = std::from_chars(line.data(), line.data() + line.size(), value);
+  figures.was_interrupted |= run.was_interrupted;
   if (run.error_count > 0 || run.was_interrupted) {
     figures.quality.basis = fmt::format("What measures it failed. {} {}", run.error_text, errors.LastLine());
   } else if (problem != std::errc{} || end != line.data() + line.size()) {
@@ -197,6 +198,32 @@ void AddComparedQuality(const Spec& spec, fs::file_time_type begin, RepeatFigure
   figures.quality_text = comparison->text;
 }
 
+// A command's warm-up: whole runs of everything. What goes wrong in one goes wrong with the workload. Answers whether
+// the measured run is to follow.
+Result<bool> WarmUp(const Spec& spec, measure::RunRequest request, const std::string& folder, RepeatFigures& figures) {
+  request.folder = folder + "/warmup.memstrata";
+  request.mode = measure::CaptureMode::kOff;
+  for (uint64_t i = 0; i < spec.workload.warmup_count; ++i) {
+    MEMSTRATA_ASSIGN_OR_RETURN(const measure::MeasuredSession session, MeasureRun(request));
+    RepeatFigures run = FiguresOfSession(session);
+    if (run.was_interrupted || run.error_count > 0) {
+      figures = std::move(run);
+      if (figures.error_count > 0) figures.error_text = "In the warm-up: " + figures.error_text;
+      return false;
+    }
+  }
+  return true;
+}
+
+// The measured run and what it is asked for besides.
+Result<RepeatFigures> MeasureRepeat(const Spec& spec, const measure::RunRequest& request,
+                                    const std::vector<std::string>& iteration_logs) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const measure::MeasuredSession session, MeasureRun(request));
+  RepeatFigures figures = FiguresOfSession(session);
+  AddIterations(spec, iteration_logs, figures);
+  return figures;
+}
+
 }  // namespace
 
 Result<RepeatFigures> RunRepeat(const Spec& spec, const std::string& folder, const std::string& name) {
@@ -213,16 +240,15 @@ Result<RepeatFigures> RunRepeat(const Spec& spec, const std::string& folder, con
     }
   }
   for (const Command& command : spec.workload.beside) request.beside.push_back(Fill(command, spec.parameters));
+  RepeatFigures figures;
+  bool is_warm = true;
   if (spec.workload.entry.empty()) {
-    measure::RunRequest warmup = request;
-    warmup.folder = folder + "/warmup.memstrata";
-    warmup.mode = measure::CaptureMode::kOff;
-    for (uint64_t i = 0; i < spec.workload.warmup_count; ++i) MEMSTRATA_TRY(MeasureRun(warmup));
+    MEMSTRATA_ASSIGN_OR_RETURN(is_warm, WarmUp(spec, request, folder, figures));
   }
   const fs::file_time_type begin = fs::file_time_type::clock::now();
-  MEMSTRATA_ASSIGN_OR_RETURN(const measure::MeasuredSession session, MeasureRun(request));
-  RepeatFigures figures = FiguresOfSession(session);
-  AddIterations(spec, iteration_logs, figures);
+  if (is_warm) {
+    MEMSTRATA_ASSIGN_OR_RETURN(figures, MeasureRepeat(spec, request, iteration_logs));
+  }
   if (figures.error_count > 0) {
     const std::string line = log.LastLine();
     if (!line.empty()) figures.error_text += fmt::format(" Its last line: {}", line);

@@ -26,7 +26,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMostSpecBytes = size_t{4} << 20;
-constexpr size_t kMostCombinations = 1000;
 constexpr std::string_view kDefaultFolder = "acceptance";
 constexpr std::string_view kMarker = "accept.json";  // a folder with it is one of ours, and may be replaced
 
@@ -66,6 +65,7 @@ Result<int> Init(const Arguments& arguments, Console& console) {
   draft.name = fs::path(session_folder).stem().string();
   draft.source = "The limits are what the session took, and 2 % more; of its time twice as much.";
   if (!session.commands.empty()) draft.command = session.commands.front().command;
+  draft.environment = session.variables;
   const auto raise = [](std::optional<uint64_t>& highest, const accept::Measured& measured) {
     if (measured.value)
       highest = std::max(highest.value_or(0), static_cast<uint64_t>(*measured.value * (1 + accept::kAssumedFraction)));
@@ -122,8 +122,6 @@ Result<accept::Acceptance> RunAll(const accept::Spec& spec, const Arguments& arg
   }
   const auto combinations = accept::Combinations(spec);
   if (spec.sweep.empty()) return Fail(ErrorCode::kInvalidArgument, "The specification has no [sweep].");
-  if (combinations.size() > kMostCombinations)
-    return Fail(ErrorCode::kLimitExceeded, fmt::format("The sweep has more than {} combinations.", kMostCombinations));
   std::optional<accept::Acceptance> answer;
   const size_t answer_index = AnswerOf(spec, combinations);
   for (size_t i = 0; i < combinations.size(); ++i) {

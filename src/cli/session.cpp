@@ -58,12 +58,6 @@ using LaterSession = std::shared_ptr<std::weak_ptr<SessionIndex>>;
 
 constexpr const char* kPrivateAcceptance = "It names the command, folders and the system.";
 
-Result<std::string> AcceptanceText(const std::string& file, bool must_be_redacted) {
-  MEMSTRATA_ASSIGN_OR_RETURN(accept::SavedAcceptance saved, accept::ReadSavedAcceptance(file));
-  if (must_be_redacted && !saved.is_redacted) return Fail(ErrorCode::kNotFound, kPrivateAcceptance);
-  return std::move(saved.json);
-}
-
 // The recordings; where there is only a document to show, none, and what the run says is missing.
 Result<Store> OpenInputs(const SessionInputs& inputs, const OpenOptions& options) {
   Result<Store> store = OpenSession(inputs.files, options);
@@ -84,16 +78,16 @@ Result<std::string> LedgerText(const std::string& folder, const LaterSession& la
   return LedgerJson(session, answer);
 }
 
-std::vector<Document> DocumentsOf(const SessionInputs& inputs, bool is_redacted, const LaterSession& later) {
+std::vector<Document> DocumentsOf(SessionInputs inputs, const LaterSession& later) {
   std::vector<Document> documents;
   for (const auto& [name, write] : kDocuments) documents.push_back({name, write});
   if (!inputs.measured_folder.empty()) {
     documents.push_back(
         {"ledger", [folder = inputs.measured_folder, later](const Store&) { return LedgerText(folder, later); }});
   }
-  if (!inputs.acceptance_file.empty()) {
-    documents.push_back({"acceptance", [file = inputs.acceptance_file, is_redacted](const Store&) {
-                           return AcceptanceText(file, is_redacted);
+  if (inputs.acceptance) {
+    documents.push_back({"acceptance", [json = std::move(inputs.acceptance->json)](const Store&) {
+                           return Result<std::string>(json);
                          }});
   }
   return documents;
@@ -108,15 +102,17 @@ Result<std::shared_ptr<SessionIndex>> LoadSession(const std::vector<std::string>
   options.format = format;
   options.context.limits = DefaultReadLimits();
   options.context.progress = progress;
-  MEMSTRATA_ASSIGN_OR_RETURN(const SessionInputs inputs, FindInputs(files));
+  MEMSTRATA_ASSIGN_OR_RETURN(SessionInputs inputs, FindInputs(files));
   MEMSTRATA_ASSIGN_OR_RETURN(Store store, OpenInputs(inputs, options));
   const bool is_redacted = arguments.Has("--redact");
   if (is_redacted) Redact(store);
-  if (is_redacted && !inputs.acceptance_file.empty() && !AcceptanceText(inputs.acceptance_file, true))
+  if (is_redacted && inputs.acceptance && !inputs.acceptance->is_redacted) {
+    inputs.acceptance.reset();
     store.missing.push_back({"the acceptance", kPrivateAcceptance, "Write it with `memstrata accept --redact`."});
+  }
   const auto later = std::make_shared<std::weak_ptr<SessionIndex>>();
   auto session =
-      std::make_shared<SessionIndex>(std::move(store), MEMSTRATA_VERSION, DocumentsOf(inputs, is_redacted, later));
+      std::make_shared<SessionIndex>(std::move(store), MEMSTRATA_VERSION, DocumentsOf(std::move(inputs), later));
   *later = session;
   return session;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "accept/saved_acceptance.h"
 #include "measure/session.h"
 
 namespace memstrata::cli {
@@ -21,18 +20,20 @@ std::string FindRun(const fs::path& folder, const fs::path& run) {
 }
 
 // An acceptance beside a session counts when the session is one of its runs.
-bool IsOfRun(const fs::path& file, const fs::path& session) {
-  if (!accept::IsSavedAcceptance(file.string())) return false;
-  const Result<accept::SavedAcceptance> saved = accept::ReadSavedAcceptance(file.string());
-  return saved && std::any_of(saved->runs.begin(), saved->runs.end(),
-                              [&](const std::string& run) { return fs::path(run).filename() == session.filename(); });
+std::optional<accept::SavedAcceptance> AcceptanceOfRun(const fs::path& file, const fs::path& session) {
+  if (!accept::IsSavedAcceptance(file.string())) return std::nullopt;
+  Result<accept::SavedAcceptance> saved = accept::ReadSavedAcceptance(file.string());
+  const bool is_of_run = saved && std::any_of(saved->runs.begin(), saved->runs.end(), [&](const std::string& run) {
+                           return fs::path(run).filename() == session.filename();
+                         });
+  return is_of_run ? std::optional(*std::move(saved)) : std::nullopt;
 }
 
 Result<SessionInputs> OfAcceptance(const fs::path& file) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const accept::SavedAcceptance saved, accept::ReadSavedAcceptance(file.string()));
+  MEMSTRATA_ASSIGN_OR_RETURN(accept::SavedAcceptance saved, accept::ReadSavedAcceptance(file.string()));
   SessionInputs inputs;
-  inputs.acceptance_file = file.string();
   inputs.measured_folder = FindRun(file.parent_path(), saved.highest_run);
+  inputs.acceptance = std::move(saved);
   if (!inputs.measured_folder.empty()) inputs.files = {inputs.measured_folder};
   return inputs;
 }
@@ -48,8 +49,7 @@ Result<SessionInputs> FindInputs(const std::vector<std::string>& named) {
   if (measure::IsMeasuredSession(path.string())) {
     inputs.measured_folder = named.front();
     const fs::path session = path.filename().empty() ? path.parent_path() : path;
-    const fs::path beside = session.parent_path() / accept::kAcceptanceFile;
-    if (IsOfRun(beside, session)) inputs.acceptance_file = beside.string();
+    inputs.acceptance = AcceptanceOfRun(session.parent_path() / accept::kAcceptanceFile, session);
   } else if (fs::is_regular_file(path / accept::kAcceptanceFile, ignored)) {
     return OfAcceptance(path / accept::kAcceptanceFile);
   } else if (path.extension() == ".json" && accept::IsSavedAcceptance(path.string())) {

@@ -14,18 +14,20 @@ constexpr int64_t kSilenceNs = 1'500'000'000;
 
 }  // namespace
 
-std::optional<AllocatorSample> AllocatorAt(const FrameworkProcess& process, uint32_t framework_device,
-                                           int64_t time_ns) {
+std::optional<AllocatorSample> LastAnswer(const FrameworkProcess& process, uint32_t framework_device, int64_t time_ns) {
   std::optional<AllocatorSample> last;
-  int64_t answered_ns = INT64_MIN;  // on any device
   for (const AllocatorSample& sample : process.samples) {
     if (sample.time_ns > time_ns) break;
-    answered_ns = sample.time_ns;
     if (sample.device == framework_device) last = sample;
   }
-  const bool has_later = !process.samples.empty() && process.samples.back().time_ns > time_ns;
-  if (!last || (!has_later && time_ns - answered_ns > kSilenceNs)) return std::nullopt;
   return last;
+}
+
+std::optional<AllocatorSample> AllocatorAt(const FrameworkProcess& process, uint32_t framework_device,
+                                           int64_t time_ns) {
+  // On any device: a process that answers for one lives.
+  const bool has_ended = process.samples.empty() || time_ns - process.samples.back().time_ns > kSilenceNs;
+  return has_ended ? std::nullopt : LastAnswer(process, framework_device, time_ns);
 }
 
 std::vector<CurvePoint> DeviceCurve(const MeasuredSession& session, uint32_t device, size_t most_points) {

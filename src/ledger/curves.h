@@ -18,6 +18,10 @@ struct CurvePoint {
 std::optional<measure::AllocatorSample> AllocatorAt(const measure::FrameworkProcess& process, uint32_t framework_device,
                                                     int64_t time_ns);
 
+/// The same, however long ago it was.
+std::optional<measure::AllocatorSample> LastAnswer(const measure::FrameworkProcess& process, uint32_t framework_device,
+                                                   int64_t time_ns);
+
 /// At most `most_points`: of each part of the time, the point with the highest use. cost: O(samples)
 std::vector<CurvePoint> DeviceCurve(const measure::MeasuredSession& session, uint32_t device, size_t most_points);
 

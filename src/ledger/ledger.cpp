@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/units.h"
 #include "ledger/moment.h"
 #include "ledger/process_lines.h"
 #include "measure/gaps.h"
@@ -66,7 +67,7 @@ class DeviceBalance {
     for (const measure::FrameworkDevice& device : process.devices) {
       if (DeviceIndexOf(session_, device) != sample_.device) continue;
       is_on_device = true;
-      ProcessLines own = LinesOnDevice(process, device.device, recording_, sample_.time_ns);
+      ProcessLines own = LinesOnDevice(process, device.device, recording_, sample_.time_ns, UseOf(process) != nullptr);
       if (!own.reserved_bytes) continue;
       reserved_bytes = reserved_bytes.value_or(0) + *own.reserved_bytes;
       balance_.is_approximate |= own.is_approximate;
@@ -164,7 +165,8 @@ void AddHolders(const measure::HostSample& sample, uint64_t tensor_bytes, Balanc
         "What all processes hold, or what this run does of it, is not known here.");
   }
   if (sample.kernel_bytes) {
-    add(Term::kKernel, static_cast<int64_t>(*sample.kernel_bytes), "Slabs that stay, stacks, page tables.");
+    add(Term::kKernel, static_cast<int64_t>(*sample.kernel_bytes),
+        "Slabs that stay, stacks, page tables, and what it keeps free for itself.");
   } else {
     add(Term::kKernel, std::nullopt, "The kernel does not say.");
   }
@@ -189,6 +191,19 @@ std::optional<Balance> HostBalance(const MeasuredSession& session, SessionIndex*
   return balance;
 }
 
+// The kernel's mark of a process also holds what no sample saw, as of a program that ended before the next one.
+void AddHiddenPeak(const MeasuredSession& session, const measure::HostSample& sample, std::vector<measure::Gap>& gaps) {
+  constexpr uint64_t kNoticed = 100;  // one part in so many
+  const std::optional<measure::MeasuredPeak> peak = FindPeaks(session).host;
+  if (!peak || peak->bytes <= sample.SureBytes() + sample.SureBytes() / kNoticed) return;
+  gaps.push_back(
+      {"the host at the run's own peak",
+       fmt::format("The run reached {} by the kernel's own mark, between two samples; this balance is of the "
+                   "sample with most, {}.",
+                   FormatBytes(peak->bytes), FormatBytes(sample.SureBytes())),
+       "Raise --rate."});
+}
+
 }  // namespace
 
 Result<Ledger> MakeLedger(const MeasuredSession& session, SessionIndex* recording, const std::string& at) {
@@ -201,9 +216,12 @@ Result<Ledger> MakeLedger(const MeasuredSession& session, SessionIndex* recordin
     ledger.devices.push_back(
         {device, DeviceBalance(session, recording, *sample).Make(), DeviceCurve(session, device, kMostCurvePoints)});
   }
-  if (const measure::HostSample* sample = FindHostSample(session, when))
-    ledger.host = HostBalance(session, recording, *sample);
   ledger.gaps = FindGaps(session);
+  if (const measure::HostSample* sample = FindHostSample(session, when)) {
+    ledger.host = HostBalance(session, recording, *sample);
+    ledger.host_detail = {sample->swapped_bytes, sample->locked_bytes, sample->pinned_bytes, sample->group_bytes};
+    if (when.kind == When::Kind::kPeak) AddHiddenPeak(session, *sample, ledger.gaps);
+  }
   if (!ledger.host)
     ledger.gaps.push_back(
         {"the balance of the host", "No sample says how much memory of the machine is available.", ""});

@@ -49,7 +49,8 @@ struct DeviceLedger {
 struct Ledger {
   std::string at;
   std::vector<DeviceLedger> devices;
-  std::optional<Balance> host;  // nothing: no sample, or the kernel does not say what is available
+  std::optional<Balance> host;      // nothing: no sample, or the kernel does not say what is available
+  measure::HostDetail host_detail;  // at its sample, no part of the sum
   std::vector<measure::Gap> gaps;
 };
 

@@ -143,6 +143,47 @@ TEST(Ledger, OfEqualPeaksTheLastIsTakenThatTheFrameworkAnswered) {
   EXPECT_EQ(MakeLedger(session, nullptr, "peak")->devices[0].balance.time_ns, 19);
 }
 
+TEST(Ledger, OfEqualPeaksThatOfMostAnswersIsTaken) {
+  MeasuredSession session = Example();
+  session.device_samples[2] = session.device_samples[1];
+  session.device_samples[2].time_ns = 16;
+  FrameworkProcess child = session.processes[0];  // the child of the run, which has ended its recording at 12
+  child.label = "rank0-10";
+  child.process_id = 10;
+  child.samples = {{8, 3, 5, 10, 5, 10, 0, 0}, {12, 3, 0, 10, 5, 10, 0, 0}};
+  session.processes.push_back(child);
+  EXPECT_EQ(MakeLedger(session, nullptr, "peak")->devices[0].balance.time_ns, 10);
+}
+
+TEST(Ledger, ThePoolsOfAProcessThatHasEndedItsRecordingAndLivesAreAsTheyWereLast) {
+  constexpr int64_t kLaterNs = 10'000'000'000;
+  MeasuredSession session = Example();
+  session.device_samples.push_back({kLaterNs, 0, 450, 550, std::vector<ProcessUse>{{9, 250}}});
+  session.host_samples[0].time_ns = kLaterNs;  // times count from it
+  const Balance balance = MakeLedger(session, nullptr, "0s")->devices[0].balance;
+  ASSERT_EQ(balance.time_ns, kLaterNs);
+  EXPECT_EQ(BytesOf(balance, Term::kTensors), 100);
+  EXPECT_EQ(BytesOf(balance, Term::kProcessOutside), 250 - 150);
+  session.device_samples.back().processes->clear();  // it is gone
+  const Balance gone = MakeLedger(session, nullptr, "0s")->devices[0].balance;
+  EXPECT_TRUE(
+      std::none_of(gone.lines.begin(), gone.lines.end(), [](const Line& line) { return line.term == Term::kTensors; }));
+  EXPECT_EQ(SumOf(balance), 450);
+}
+
+TEST(Ledger, APeakOfTheHostThatNoSampleSawIsSaid) {
+  const auto says = [](const MeasuredSession& session) {
+    const auto ledger = MakeLedger(session, nullptr, "peak");
+    return std::any_of(ledger->gaps.begin(), ledger->gaps.end(),
+                       [](const measure::Gap& gap) { return gap.what == "the host at the run's own peak"; });
+  };
+  MeasuredSession session = Example();
+  session.host_samples[0].proportional_bytes = 100;
+  EXPECT_FALSE(says(session));
+  session.host_samples[0].highest_resident_bytes = 300;
+  EXPECT_TRUE(says(session));
+}
+
 TEST(Ledger, TheHostAddsUpToo) {
   const auto answer = MakeLedger(Example(), nullptr, "peak");
   ASSERT_TRUE(answer->host);

@@ -27,25 +27,41 @@ int64_t EndNs(const MeasuredSession& session) {
   return end_ns;
 }
 
+int64_t LimitNs(const MeasuredSession& session, When when) {
+  return when.kind == When::Kind::kTime ? when.time_ns : EndNs(session);
+}
+
+// How many frameworks answered before and after: most is known where most of them did.
+size_t AnsweringCount(const MeasuredSession& session, int64_t time_ns) {
+  return static_cast<size_t>(
+      std::count_if(session.processes.begin(), session.processes.end(), [time_ns](const auto& process) {
+        return !process.samples.empty() && process.samples.front().time_ns <= time_ns &&
+               time_ns <= process.samples.back().time_ns;
+      }));
+}
+
 template <class Sample, class Bytes>
-const Sample* Choose(const std::vector<Sample>& samples, When when, int64_t limit_ns, const Bytes& bytes) {
+const Sample* Choose(const MeasuredSession& session, const std::vector<Sample>& samples, When when,
+                     const Bytes& bytes) {
+  const int64_t limit_ns = LimitNs(session, when);
   const Sample* chosen = nullptr;
+  std::pair<uint64_t, size_t> highest;
   for (const Sample& sample : samples) {
     const std::optional<uint64_t> value = bytes(sample);
     if (!value) continue;
     if (when.kind == When::Kind::kPeak) {
-      // Of equal ones the last while the frameworks still answered: most is known then.
-      const bool is_later = chosen != nullptr && *value == *bytes(*chosen) && sample.time_ns <= limit_ns;
-      if (chosen == nullptr || *value > *bytes(*chosen) || is_later) chosen = &sample;
+      if (chosen != nullptr && *value < highest.first) continue;
+      // Of equal ones the last at which most frameworks still answered.
+      const std::pair rank(*value, AnsweringCount(session, sample.time_ns));
+      if (chosen == nullptr || rank > highest || (rank == highest && sample.time_ns <= limit_ns)) {
+        chosen = &sample;
+        highest = rank;
+      }
     } else if (chosen == nullptr || sample.time_ns <= limit_ns) {
       chosen = &sample;
     }
   }
   return chosen;
-}
-
-int64_t LimitNs(const MeasuredSession& session, When when) {
-  return when.kind == When::Kind::kTime ? when.time_ns : EndNs(session);
 }
 
 bool IsSplit(const HostSample& sample) { return sample.process_count > 0 && sample.held_bytes.has_value(); }
@@ -66,7 +82,7 @@ Result<When> ParseWhen(const MeasuredSession& session, const std::string& at) {
 }
 
 const DeviceSample* FindDeviceSample(const MeasuredSession& session, uint32_t device, When when) {
-  return Choose(session.device_samples, when, LimitNs(session, when), [device](const DeviceSample& sample) {
+  return Choose(session, session.device_samples, when, [device](const DeviceSample& sample) {
     return sample.device == device ? std::optional<uint64_t>(sample.used_bytes) : std::nullopt;
   });
 }
@@ -76,7 +92,7 @@ const HostSample* FindHostSample(const MeasuredSession& session, When when) {
   const bool only_split =
       when.kind == When::Kind::kPeak && std::any_of(session.host_samples.begin(), session.host_samples.end(),
                                                     [](const HostSample& sample) { return IsSplit(sample); });
-  return Choose(session.host_samples, when, LimitNs(session, when), [only_split](const HostSample& sample) {
+  return Choose(session, session.host_samples, when, [only_split](const HostSample& sample) {
     return only_split && !IsSplit(sample) ? std::nullopt : std::optional<uint64_t>(sample.SureBytes());
   });
 }

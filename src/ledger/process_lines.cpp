@@ -84,8 +84,9 @@ ProcessLines FromCounters(const measure::AllocatorSample& sample, const std::str
 }  // namespace
 
 ProcessLines LinesOnDevice(const FrameworkProcess& process, uint32_t framework_device, SessionIndex* recording,
-                           int64_t time_ns) {
-  const std::optional<measure::AllocatorSample> sample = AllocatorAt(process, framework_device, time_ns);
+                           int64_t time_ns, bool is_there) {
+  std::optional<measure::AllocatorSample> sample = AllocatorAt(process, framework_device, time_ns);
+  if (!sample && is_there) sample = LastAnswer(process, framework_device, time_ns);
   // The recording may begin before the first answer, but not go on after the last.
   const bool answers_later = !process.samples.empty() && time_ns <= process.samples.back().time_ns;
   if (!sample && !answers_later) return {};

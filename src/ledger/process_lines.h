@@ -12,8 +12,9 @@ struct ProcessLines {
   bool is_approximate = false;
 };
 
+/// `is_there`: the process is known to live, also where its recording has ended; its pools are then as they were last.
 ProcessLines LinesOnDevice(const measure::FrameworkProcess& process, uint32_t framework_device, SessionIndex* recording,
-                           int64_t time_ns);
+                           int64_t time_ns, bool is_there);
 
 /// Tensors in host memory: those of the CPU, and pinned ones. Part of the resident memory.
 ProcessLines LinesOnHost(const measure::FrameworkProcess& process, SessionIndex* recording, int64_t time_ns);

@@ -110,9 +110,11 @@ void Children::NoteUnknownChildren() {
 // A signal of the terminal (from the kernel) has reached the whole group of processes already; one that somebody sent
 // has come to this process alone.
 void Children::Forward(const siginfo_t& information) {
+  const int signal = information.si_signo;
+  if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT) signals_.push_back(signal);
   if (information.si_code == SI_KERNEL) return;
   for (const Process& process : processes_) {
-    if (!process.ended) kill(process.id, information.si_signo);
+    if (!process.ended) kill(process.id, signal);
   }
 }
 
@@ -136,7 +138,8 @@ void Children::WaitForAll(std::optional<int64_t> timeout_ns, int64_t grace_ns) {
     const timespec wait = AsTimespec(std::min(due_ns - now_ns, kNsPerSecond));
     if (sigtimedwait(&taken_, &information, &wait) > 0 && information.si_signo != SIGCHLD) Forward(information);
   }
-  if (LeftCount() > 0) NoteUnknownChildren();
+  has_left_ = LeftCount() > 0;
+  if (has_left_) NoteUnknownChildren();
 }
 
 size_t Children::LeftCount() const {

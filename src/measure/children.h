@@ -27,10 +27,12 @@ class Children {
   void WaitForAll(std::optional<int64_t> timeout_ns, int64_t grace_ns);
   /// Ends what still runs of the tree: SIGTERM, `grace_ns` later SIGKILL; what `grace_ns` later still runs is left.
   void EndRest(int64_t grace_ns);
-  /// Processes of the tree that nobody waits for, those beside and below them left out.
-  size_t LeftCount() const;
   /// In the order in which they were started.
   const std::vector<CommandRun>& runs() const { return runs_; }
+  /// Signals that came to end the run (SIGINT, SIGTERM, SIGHUP, SIGQUIT), in order.
+  const std::vector<int32_t>& signals() const { return signals_; }
+  /// Processes of the tree that were left when the commands had ended.
+  bool has_left() const { return has_left_; }
   /// Kills what still runs of the tree.
   void KillTree(int signal);
 
@@ -44,10 +46,14 @@ class Children {
   void Reap();
   void NoteEnd(size_t index, int status, const struct rusage& usage);
   void NoteUnknownChildren();
+  // Processes of the tree that nobody waits for, those beside and below them left out.
+  size_t LeftCount() const;
   void Forward(const siginfo_t& information);
 
   std::vector<Process> processes_;
   std::vector<CommandRun> runs_;
+  std::vector<int32_t> signals_;
+  bool has_left_ = false;
   sigset_t taken_;
   sigset_t before_;
 };

@@ -52,6 +52,13 @@ std::vector<Gap> FindGaps(const MeasuredSession& session) {
                     "Put the session where there is room."});
   }
   if (!session.device_samples.empty() && session.sample_rate_hz > 0) gaps.push_back(BlindSpot(session));
+  for (size_t device = 0; device < session.devices.size(); ++device) {
+    if (!session.devices[device].is_host_node) continue;
+    gaps.push_back({fmt::format("the host without device {}", device),
+                    "The memory of this device is a NUMA node of the host: the host's totals contain it, and so may "
+                    "the resident memory of a process.",
+                    "The device's own figures are whole."});
+  }
   for (const FrameworkProcess& process : session.processes) AddOfProcess(process, gaps);
   if (session.processes.empty()) {
     gaps.push_back({"allocations of a framework",

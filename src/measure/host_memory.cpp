@@ -1,5 +1,8 @@
 #include "measure/host_memory.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <filesystem>
 
 #include "base/tab_lines.h"
@@ -55,22 +58,45 @@ std::optional<std::string> PathOf(const std::string& own, bool is_version_2) {
     const size_t first = line.find(':');
     const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string controllers = fmt::format(",{},", line.substr(first + 1, second - first - 1));
     if (is_version_2 ? controllers == ",," : controllers.find(",memory,") != std::string::npos)
       return line.substr(second + 1);
   }
   return std::nullopt;
 }
 
+// The kernel itself, with what it keeps free for itself: what is free, of file caches and reclaimable, and yet not said
+// to be available (its watermarks; Documentation/filesystems/proc.rst, MemAvailable).
+std::optional<uint64_t> KernelBytes(const std::string& text) {
+  const std::optional<uint64_t> own_bytes = SumBytes(text, {"SUnreclaim:", "KernelStack:", "PageTables:", "Percpu:"});
+  const std::optional<uint64_t> idle_bytes =
+      SumBytes(text, {"MemFree:", "Active(file):", "Inactive(file):", "SReclaimable:"});
+  const std::optional<uint64_t> available_bytes = FieldBytes(text, "MemAvailable:");
+  if (!own_bytes || !idle_bytes || !available_bytes) return std::nullopt;
+  return *own_bytes + *idle_bytes - std::min(*idle_bytes, *available_bytes);
+}
+
+// Of a group and those above it, up to `root`: the folder with the smallest limit, which is the one that is met first;
+// without any limit the group itself.
+std::string TightestGroup(const std::string& root, std::string folder, const std::string& limit) {
+  std::string tightest = folder;
+  uint64_t least_bytes = kNoLimitBytes;
+  while (true) {
+    const std::optional<uint64_t> bytes = ReadBytes(folder + "/" + limit);
+    if (bytes && *bytes < least_bytes) {
+      least_bytes = *bytes;
+      tightest = folder;
+    }
+    if (folder.size() <= root.size()) return tightest;
+    folder.resize(folder.rfind('/'));
+  }
+}
+
 }  // namespace
 
 MachineMemory ParseMeminfo(const std::string& text) {
-  return {FieldBytes(text, "MemTotal:"),
-          FieldBytes(text, "MemAvailable:"),
-          FieldBytes(text, "SwapTotal:"),
-          FieldBytes(text, "SwapFree:"),
-          SumBytes(text, {"AnonPages:", "Shmem:"}),
-          SumBytes(text, {"SUnreclaim:", "KernelStack:", "PageTables:", "Percpu:"})};
+  return {FieldBytes(text, "MemTotal:"), FieldBytes(text, "MemAvailable:"),        FieldBytes(text, "SwapTotal:"),
+          FieldBytes(text, "SwapFree:"), SumBytes(text, {"AnonPages:", "Shmem:"}), KernelBytes(text)};
 }
 
 MachineMemory ReadMachineMemory() { return ParseMeminfo(ReadKernelFile("/proc/meminfo")); }
@@ -84,9 +110,10 @@ MemoryGroup::MemoryGroup(const std::string& system_root, const std::string& own)
     std::error_code ignored;
     for (const std::string& folder : {path ? root + *path : root, root}) {
       if (version_ != 0 || !path || !fs::is_regular_file(folder + "/" + used, ignored)) continue;
+      const std::string tightest = TightestGroup(root, folder, limit);
       version_ = version;
-      used_path_ = folder + "/" + used;
-      limit_path_ = folder + "/" + limit;
+      used_path_ = fmt::format("{}/{}", tightest, used);
+      limit_path_ = fmt::format("{}/{}", tightest, limit);
     }
   };
   find(2, system_root, "memory.current", "memory.max");

@@ -13,13 +13,15 @@ struct MachineMemory {
   std::optional<uint64_t> available_bytes;
   std::optional<uint64_t> swap_total_bytes;
   std::optional<uint64_t> swap_free_bytes;
-  std::optional<uint64_t> held_bytes;    // of all processes: anonymous and shared memory, each page once
-  std::optional<uint64_t> kernel_bytes;  // of the kernel itself: slabs that stay, stacks, page tables, per processor
+  std::optional<uint64_t> held_bytes;  // of all processes: anonymous and shared memory, each page once
+  // Of the kernel itself: slabs that stay, stacks, page tables, per processor, and what it keeps free for itself.
+  std::optional<uint64_t> kernel_bytes;
 };
 MachineMemory ParseMeminfo(const std::string& text);
 MachineMemory ReadMachineMemory();
 
-/// The control group (cgroup) of this process. Version 2 where it is mounted, else version 1.
+/// The control group (cgroup) of this process, or the one above it whose limit is smaller: what they hold together
+/// counts there. Version 2 where it is mounted, else version 1.
 class MemoryGroup {
  public:
   /// `system_root` and `own` are other places for tests: the mount point, and what /proc/self/cgroup says.

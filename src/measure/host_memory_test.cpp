@@ -38,7 +38,27 @@ TEST(HostMemory, ASumThatLacksAPartIsUnknown) {
   const std::string text = "AnonPages: 3 kB\nShmem: 4 kB\nShmemHugePages: 9 kB\nSUnreclaim: 1 kB\nKernelStack: 1 kB\n";
   EXPECT_EQ(ParseMeminfo(text).held_bytes, 7U << 10);
   EXPECT_EQ(ParseMeminfo(text).kernel_bytes, std::nullopt);
-  EXPECT_EQ(ParseMeminfo(text + "PageTables: 2 kB\nPercpu: 3 kB\n").kernel_bytes, 7U << 10);
+  const std::string kernel = text + "PageTables: 2 kB\nPercpu: 3 kB\n";
+  EXPECT_EQ(ParseMeminfo(kernel).kernel_bytes, std::nullopt);  // what it keeps free is a part of it
+  const std::string idle = "MemFree: 50 kB\nActive(file): 20 kB\nInactive(file): 10 kB\nSReclaimable: 5 kB\n";
+  EXPECT_EQ(ParseMeminfo(kernel + idle + "MemAvailable: 75 kB\n").kernel_bytes, (7U + 10) << 10);
+  EXPECT_EQ(ParseMeminfo(kernel + idle + "MemAvailable: 99 kB\n").kernel_bytes, 7U << 10);
+}
+
+TEST_F(Group, TheSmallestLimitOfThoseAboveHolds) {
+  Write("a/b/memory.current", "100\n");
+  Write("a/b/memory.max", "max\n");
+  Write("a/memory.current", "300\n");
+  Write("a/memory.max", "400\n");
+  Write("memory.current", "900\n");
+  Write("memory.max", "1000\n");
+  const MemoryGroup parent(root_, "0::/a/b\n");
+  EXPECT_EQ(parent.LimitBytes(), 400U);
+  EXPECT_EQ(parent.UsedBytes(), 300U);  // what counts against that limit
+  Write("a/b/memory.max", "200\n");
+  const MemoryGroup own(root_, "0::/a/b\n");
+  EXPECT_EQ(own.LimitBytes(), 200U);
+  EXPECT_EQ(own.UsedBytes(), 100U);
 }
 
 TEST_F(Group, Version2ByItsOwnPath) {

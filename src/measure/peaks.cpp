@@ -21,7 +21,18 @@ bool IsOneProcess(const MeasuredSession& session) {
          !session.commands[0].had_children;
 }
 
-std::optional<MeasuredPeak> HostPeak(const MeasuredSession& session) {
+HostDetail DetailOf(const MeasuredSession& session) {
+  HostDetail detail;
+  for (const HostSample& sample : session.host_samples) {
+    detail.swapped_bytes = std::max(detail.swapped_bytes, sample.swapped_bytes);
+    detail.locked_bytes = std::max(detail.locked_bytes, sample.locked_bytes);
+    detail.pinned_bytes = std::max(detail.pinned_bytes, sample.pinned_bytes);
+    detail.group_bytes = std::max(detail.group_bytes, sample.group_bytes);
+  }
+  return detail;
+}
+
+std::optional<MeasuredPeak> HostPeak(const MeasuredSession& session, uint64_t swapped_bytes) {
   MeasuredPeak peak;
   for (const HostSample& sample : session.host_samples) {
     if (sample.SureBytes() > peak.bytes) peak = {sample.SureBytes(), sample.time_ns, true, {}};
@@ -43,6 +54,11 @@ std::optional<MeasuredPeak> HostPeak(const MeasuredSession& session) {
     peak.basis = fmt::format(
         "Several processes at {}: what they share counts once, and what lies between two samples is not in it.",
         RateWords(session));
+  }
+  if (swapped_bytes > 0) {
+    peak.is_lower_bound = true;
+    peak.basis +=
+        fmt::format(" Up to {} of the run were swapped out, which is not resident.", FormatBytes(swapped_bytes));
   }
   return peak;
 }
@@ -192,7 +208,8 @@ RunPeaks FindPeaks(const MeasuredSession& session) {
   std::set<uint32_t> sampled;
   for (const DeviceSample& sample : session.device_samples) sampled.insert(sample.device);
   for (const uint32_t device : sampled) peaks.devices.push_back(PeakOf(session, device, peaks.allocators));
-  peaks.host = HostPeak(session);
+  peaks.host_detail = DetailOf(session);
+  peaks.host = HostPeak(session, peaks.host_detail.swapped_bytes);
   for (const CommandRun& run : session.commands) {
     if (!run.is_beside) peaks.wall_ns = std::max(peaks.wall_ns, run.wall_ns);
   }

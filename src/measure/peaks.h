@@ -32,8 +32,17 @@ struct AllocatorPeak {
   uint64_t oom_count = 0;
 };
 
+/// Of the host what is not in its peak, or a part of it: each the highest of the samples.
+struct HostDetail {
+  uint64_t swapped_bytes = 0;           // beside resident memory
+  uint64_t locked_bytes = 0;            // of resident memory: mlock
+  uint64_t pinned_bytes = 0;            // of it, by the kernel's count; drivers of accelerators may pin without it
+  std::optional<uint64_t> group_bytes;  // of the control group that holds the run, its file cache included
+};
+
 struct RunPeaks {
   std::optional<MeasuredPeak> host;  // nothing: it ended before a sample met it
+  HostDetail host_detail;
   std::vector<DevicePeak> devices;
   std::vector<AllocatorPeak> allocators;
   int64_t wall_ns = 0;  // of the longest command

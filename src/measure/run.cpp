@@ -17,6 +17,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// They decide which devices a program sees and how its allocators use them. No secret is among them.
+constexpr std::string_view kRecordedVariables[] = {
+    "CUBLAS_WORKSPACE_CONFIG",
+    "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUDA_DEVICE_ORDER",
+    "CUDA_LAUNCH_BLOCKING",
+    "CUDA_MODULE_LOADING",
+    "CUDA_VISIBLE_DEVICES",
+    "HIP_VISIBLE_DEVICES",
+    "MALLOC_ARENA_MAX",
+    "NCCL_BUFFSIZE",
+    "NCCL_MAX_NCHANNELS",
+    "NCCL_NVLS_ENABLE",
+    "OMP_NUM_THREADS",
+    "PYTORCH_ALLOC_CONF",
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "PYTORCH_HIP_ALLOC_CONF",
+    "PYTORCH_NO_CUDA_MEMORY_CACHING",
+    "ROCR_VISIBLE_DEVICES",
+    "TF_FORCE_GPU_ALLOW_GROWTH",
+    "TF_GPU_ALLOCATOR",
+    "XLA_FLAGS",
+    "XLA_PYTHON_CLIENT_ALLOCATOR",
+    "XLA_PYTHON_CLIENT_MEM_FRACTION",
+    "XLA_PYTHON_CLIENT_PREALLOCATE",
+    "ZE_AFFINITY_MASK",
+};
+
 Status Check(const RunRequest& request) {
   if (request.commands.empty()) return Fail(ErrorCode::kInvalidArgument, "There is no command to run.");
   for (const auto* commands : {&request.commands, &request.beside}) {
@@ -77,7 +105,7 @@ void NoteMissingDevices(const FoundDevices& devices, RunLog& log) {
 }
 
 void NoteLeftProcesses(const Children& children, bool are_ended, RunLog& log) {
-  if (children.LeftCount() == 0) return;
+  if (!children.has_left()) return;
   log.Missing({"the end of background processes",
                are_ended ? "Processes of the run still ran when its command ended; they were ended then."
                          : "Processes of the run still ran when its command ended.",
@@ -87,6 +115,10 @@ void NoteLeftProcesses(const Children& children, bool are_ended, RunLog& log) {
 Status StartAll(const RunRequest& request, const std::optional<HookFolder>& hook, Children& children, RunLog& log) {
   dryrun::Environment environment = dryrun::OwnEnvironment();
   for (const auto& [name, value] : request.variables) environment[name] = value;
+  for (const std::string_view name : kRecordedVariables) {
+    if (const auto found = environment.find(std::string(name)); found != environment.end())
+      log.Variable(found->first, found->second);
+  }
   if (hook) hook->SetVariables(request, environment);
   for (const bool is_beside : {true, false}) {
     for (const std::vector<std::string>& command : is_beside ? request.beside : request.commands) {
@@ -104,7 +136,7 @@ Status StartAll(const RunRequest& request, const std::optional<HookFolder>& hook
 }
 
 // What is on disk; where that cannot be read any more, at least how the programs ended.
-MeasuredSession ReadBack(const RunRequest& request, const std::vector<CommandRun>& runs) {
+MeasuredSession ReadBack(const RunRequest& request, const Children& children) {
   Result<MeasuredSession> read = ReadSession(request.folder);
   MeasuredSession session;
   if (read) {
@@ -113,7 +145,8 @@ MeasuredSession ReadBack(const RunRequest& request, const std::vector<CommandRun
     session.folder = request.folder;
     session.gaps.push_back({"the samples", "What was written cannot be read: " + read.error().message, ""});
   }
-  session.commands = runs;  // also where the log could not be written to its end
+  session.commands = children.runs();  // also where the log could not be written to its end
+  session.signals = children.signals();
   return session;
 }
 
@@ -155,9 +188,10 @@ Result<MeasuredSession> MeasureRun(const RunRequest& request) {
   NoteLeftProcesses(children, ends_all, *log);
   if (ends_all) children.EndRest(kGraceNs);
   sampler.Stop();
+  for (const int32_t signal : children.signals()) log->Signal(signal);
   for (uint32_t i = 0; i < children.runs().size(); ++i) log->CommandEnd(i, children.runs()[i]);
   log->End(sampler.missed_count(), sampler.clock().DriftNs(), sampler.cpu_ns());
-  MeasuredSession session = ReadBack(request, children.runs());
+  MeasuredSession session = ReadBack(request, children);
   (void)WriteSessionJson(request, session, true);  // a full disk: the log says the same
   return session;
 }

@@ -50,10 +50,10 @@ void RunLog::Machine(std::optional<uint64_t> total_bytes, std::optional<uint64_t
 }
 
 void RunLog::Device(const DeviceFacts& facts) {
-  Write(fmt::format("device\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", TabField(facts.vendor), TabField(facts.name),
+  Write(fmt::format("device\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", TabField(facts.vendor), TabField(facts.name),
                     TabField(facts.uuid), TabField(facts.pci_bus_id), TabField(facts.driver_version),
                     Text(facts.total_bytes), Text(facts.reserved_bytes), facts.is_partition ? 1 : 0,
-                    facts.is_unified ? 1 : 0));
+                    facts.is_unified ? 1 : 0, facts.is_host_node ? 1 : 0));
 }
 
 void RunLog::Command(const std::vector<std::string>& command, bool is_beside) {
@@ -79,6 +79,12 @@ void RunLog::Sample(const HostSample& sample) {
                     Text(sample.proportional_bytes), Text(sample.held_bytes), Text(sample.machine_held_bytes),
                     Text(sample.kernel_bytes)));
 }
+
+void RunLog::Variable(const std::string& name, const std::string& value) {
+  Write(fmt::format("variable\t{}\t{}", TabField(name), TabField(value)));
+}
+
+void RunLog::Signal(int32_t signal) { Write(fmt::format("signal\t{}", signal)); }
 
 void RunLog::Member(int32_t process_id) { Write(fmt::format("member\t{}", process_id)); }
 

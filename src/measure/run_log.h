@@ -30,7 +30,9 @@ class RunLog {
   void Command(const std::vector<std::string>& command, bool is_beside);
   void Sample(const DeviceSample& sample);
   void Sample(const HostSample& sample);
-  void Member(int32_t process_id);  // of the process tree, once each
+  void Variable(const std::string& name, const std::string& value);  // of the environment
+  void Signal(int32_t signal);                                       // that came to end the run
+  void Member(int32_t process_id);                                   // of the process tree, once each
   void Missing(const Gap& gap);
   void CommandEnd(uint32_t command, const CommandRun& end);
   /// Written so far.

@@ -67,6 +67,30 @@ TEST_F(Run, SignalsAreForwarded) {
   sender.join();
   ASSERT_TRUE(session);
   EXPECT_EQ(session->commands[0].exit_status, 5);
+  EXPECT_TRUE(session->signals.empty());  // it is not for ending a program
+}
+
+TEST_F(Run, ASignalThatIsToEndTheRunIsNotedAlsoWhereTheProgramEndsWell) {
+  std::thread sender([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    kill(getpid(), SIGTERM);
+  });
+  const auto session =
+      MeasureRun(Shell("trap 'exit 0' TERM; i=0; while [ $i -lt 100 ]; do sleep 0.05; i=$((i+1)); done"));
+  sender.join();
+  ASSERT_TRUE(session);
+  EXPECT_EQ(session->commands[0].exit_status, 0);
+  EXPECT_EQ(session->signals, std::vector<int32_t>{SIGTERM});
+  EXPECT_EQ(ReadSession(session->folder)->signals, std::vector<int32_t>{SIGTERM});
+}
+
+TEST_F(Run, OfTheEnvironmentOnlyWhatDecidesOnMemoryIsKept) {
+  RunRequest request = Shell("true");
+  request.variables = {{"PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:\t64"}, {"API_TOKEN", "secret"}};
+  const auto session = MeasureRun(request);
+  ASSERT_TRUE(session);
+  EXPECT_EQ(session->variables.at("PYTORCH_CUDA_ALLOC_CONF"), "max_split_size_mb:\t64");
+  EXPECT_FALSE(session->variables.contains("API_TOKEN"));
 }
 
 TEST_F(Run, AHangEndsAtTheTimeout) {

@@ -104,6 +104,7 @@ bool AddDevice(FieldReader& fields, MeasuredSession& session) {
   DeviceFacts facts = {fields.Text(),     fields.Text(),          fields.Text(),
                        fields.Text(),     fields.Text(),          fields.Optional(),
                        fields.Optional(), fields.Unsigned() == 1, fields.Unsigned() == 1};
+  facts.is_host_node = !fields.at_end() && fields.Unsigned() == 1;  // not in older logs
   if (fields.ok()) session.devices.push_back(std::move(facts));
   return fields.ok();
 }
@@ -161,6 +162,19 @@ constexpr RunLineKind kRunLines[] = {
      [](FieldReader& fields, MeasuredSession& session) {
        Gap gap = {fields.Text(), fields.Text(), fields.Text()};
        if (fields.ok()) session.gaps.push_back(std::move(gap));
+       return fields.ok();
+     }},
+    {"variable",
+     [](FieldReader& fields, MeasuredSession& session) {
+       const std::string name = fields.Text();
+       const std::string value = fields.Text();
+       if (fields.ok()) session.variables[name] = value;
+       return fields.ok();
+     }},
+    {"signal",
+     [](FieldReader& fields, MeasuredSession& session) {
+       const int32_t signal = fields.ProcessId();
+       if (fields.ok()) session.signals.push_back(signal);
        return fields.ok();
      }},
     {"command_end", AddCommandEnd},

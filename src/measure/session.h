@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ struct DeviceFacts {
   std::optional<uint64_t> reserved_bytes;  // kept by driver and firmware, never free
   bool is_partition = false;               // an instance of a partitioned card (MIG)
   bool is_unified = false;                 // its memory is the host's
+  bool is_host_node = false;               // its own memory is a NUMA node of the host, whose totals contain it
 };
 
 struct ProcessUse {
@@ -127,6 +129,8 @@ struct MeasuredSession {
   std::vector<FrameworkProcess> processes;   // by label
   std::vector<int32_t> tree;                 // every process of the run that a sample met
   std::vector<Gap> gaps;
+  std::vector<int32_t> signals;                  // that came meanwhile to end the run: SIGINT, SIGTERM, SIGHUP, SIGQUIT
+  std::map<std::string, std::string> variables;  // of the environment, those that decide how frameworks use memory
   bool ended = false;  // false: the recorder itself was killed, or the disk was full: later samples are missing
   uint64_t bad_line_count = 0;  // that could not be read
   uint64_t missed_samples = 0;  // that came too late or not at all

@@ -200,6 +200,15 @@ TEST(Peaks, WhatProcessesShareCountsOnce) {
   EXPECT_EQ(FindPeaks(WithHost({sample}, true)).host->bytes, 600U);
 }
 
+TEST(Peaks, WhatIsSwappedOutMakesItALowerBound) {
+  HostSample sample = {0, 1, 200, 250};
+  sample.swapped_bytes = 40;
+  const RunPeaks peaks = FindPeaks(WithHost({sample, {1, 1, 200, 250}}, false));
+  EXPECT_TRUE(peaks.host->is_lower_bound);
+  EXPECT_NE(peaks.host->basis.find("40 B"), std::string::npos);
+  EXPECT_EQ(peaks.host_detail.swapped_bytes, 40U);
+}
+
 TEST(Peaks, AProgramThatNoSampleMetIsUnknownAndNotZero) {
   MeasuredSession session = WithHost({{0, 0, 0, 0}}, false);
   session.commands[0].highest_resident_bytes.reset();

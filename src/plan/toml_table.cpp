@@ -38,9 +38,10 @@ TomlTable Convert(const toml::table& source) {
     if (const toml::table* inner = node.as_table()) {
       table.tables[name] = Convert(*inner);
     } else if (const toml::array* array = node.as_array()) {
+      if (array->empty()) table.lists[name];  // a list all the same
       for (const toml::node& item : *array) {
-        if (const toml::table* inner = item.as_table()) {
-          table.table_lists[name].push_back(Convert(*inner));
+        if (const toml::table* row = item.as_table()) {
+          table.table_lists[name].push_back(Convert(*row));
         } else {
           table.lists[name].push_back(AsText(item));
         }

@@ -6,6 +6,7 @@
 //   mig DEVICE TOTAL USED               an instance of a partitioned card
 //   broken DEVICE                       it does not answer any more
 //   unified DEVICE                      its memory is the host's: it has no figures of its own
+//   node DEVICE                         its memory is a NUMA node of the host
 
 #include <cstdint>
 #include <cstdlib>
@@ -25,6 +26,7 @@ struct Device {
   std::string name;
   bool is_broken = false;
   bool is_unified = false;
+  bool is_host_node = false;
   std::vector<Process> processes;
   std::vector<Device> instances;
 };
@@ -57,6 +59,9 @@ inline std::vector<Device> ReadDevices() {
     } else if (kind == "unified") {
       fields >> index;
       devices.at(index).is_unified = true;
+    } else if (kind == "node") {
+      fields >> index;
+      devices.at(index).is_host_node = true;
     }
   }
   return devices;

@@ -102,6 +102,10 @@ int nvmlSystemGetDriverVersion(char* text, unsigned length) {
   std::snprintf(text, length, "999.1");
   return kSuccess;
 }
+int nvmlDeviceGetNumaNodeId(void* handle, unsigned* node) {
+  *node = 1;
+  return DeviceOf(handle).is_host_node ? kSuccess : kNotSupported;
+}
 int nvmlDeviceGetTopologyCommonAncestor(void*, void*, int* level) {
   *level = 40;
   return kSuccess;

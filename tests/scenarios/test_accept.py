@@ -3,121 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
-from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]
 import pytest
-import tomllib
 
-from tests.integration.program import SCHEMAS, Program, check_schema
-
-PASS, UNDECIDED, USAGE, FAIL = 0, 1, 2, 3
-TIMEOUT_S = 120
-
-# Each function is a workload; memory is written to, so that the kernel counts it, and more than the recorder's own.
-WORKLOADS = """
-import os, signal, sys, time
-
-kept = []
-
-def hold(size):
-    block = bytearray(size)
-    block[::4096] = b"x" * len(block[::4096])
-    return block
-
-def steady(batch=1, precision="fp32"):
-    hold(int(batch) * (64 << 20))
-
-def leak():
-    kept.append(hold(8 << 20))
-
-def transient():
-    hold(256 << 20)
-    time.sleep(0.005)
-
-def crash(**parameters):
-    raise RuntimeError("the model is broken")
-
-def hang():
-    time.sleep(600)
-
-def killed():
-    os.kill(os.getpid(), signal.SIGKILL)
-
-def forks():
-    child = os.fork()
-    if child == 0:
-        time.sleep(0.5)
-        os._exit(0)
-    os.waitpid(child, 0)
-
-def daemon():
-    import subprocess
-    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "daemon-of-test-accept"])
-    time.sleep(0.3)
-
-def step(batch=1):
-    time.sleep(0.02 + 0.001 * int(batch))
-
-def writes(text="1.0 2.0"):
-    hold(64 << 20)
-    with open("output.txt", "w") as file:
-        file.write(text)
-
-def quality(batch=1, precision="fp32"):
-    return 0.9 if precision == "fp32" else 0.4
-"""
-
-
-class Acceptance:
-    def __init__(self, program: Program, folder: Path) -> None:
-        self.binary = program.binary
-        self.folder = folder
-        (folder / "workloads.py").write_text(WORKLOADS)
-        (folder / "reference.txt").write_text("1.0 2.0")
-
-    def write(self, entry: str, limits: str, *, workload: str = "", more: str = "") -> Path:
-        path = self.folder / "acceptance.toml"
-        path.write_text(
-            f'[workload]\nentry = "workloads:{entry}"\npython = "{sys.executable}"\nrepeats = 1\n{workload}\n'
-            f"[limits]\n{limits}\n{more}\n"
-        )
-        return path
-
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        command = [str(self.binary), "accept", "acceptance.toml", "--json", *arguments]
-        return subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    def answer(self, running: subprocess.Popen[str]) -> tuple[int, Any]:
-        output, errors = running.communicate(timeout=TIMEOUT_S)
-        assert output, errors
-        value = json.loads(output)
-        check_schema(value, "accept")
-        assert value == json.loads((self.folder / "acceptance" / "accept.json").read_text())
-        return running.returncode, value
-
-    def run(self, *arguments: str) -> tuple[int, Any]:
-        return self.answer(self.start(*arguments))
-
-
-@pytest.fixture()
-def accept(program: Program, tmp_path: Path) -> Acceptance:
-    return Acceptance(program, tmp_path)
-
-
-def check(value: Any, name: str) -> Any:
-    return next(row for row in value["checks"] if row["name"] == name)
-
-
-ROOMY = 'host_peak = "2 GiB"\niteration_time_s = 60\nrun_time_s = 100'
-QUALITY = '[quality]\nfunction = "workloads:quality"\nminimum = 0.7'
+from tests.scenarios.acceptance import FAIL, PASS, QUALITY, ROOMY, TIMEOUT_S, UNDECIDED, USAGE, Acceptance, check
 
 
 def test_a_workload_within_its_limits_passes(accept: Acceptance) -> None:
@@ -210,6 +105,44 @@ def test_an_interrupted_run_is_undecided(accept: Acceptance) -> None:
     status, value = accept.answer(running)
     assert (status, value["verdict"]) == (UNDECIDED, "undecided"), value["checks"]
     assert value["runs"][0]["interrupted"]
+
+
+def test_a_program_that_ends_well_when_it_is_interrupted_passes_no_less(accept: Acceptance) -> None:
+    code = "import pathlib, signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); "
+    code += "pathlib.Path('ready').touch(); time.sleep(60)"
+    (accept.folder / "acceptance.toml").write_text(
+        f'[workload]\ncommand = ["{sys.executable}", "-c", "{code}"]\nrepeats = 2\n[limits]\nrun_time_s = 100\n'
+    )
+    running = accept.start()
+    deadline_s = time.monotonic() + TIMEOUT_S
+    while not (accept.folder / "ready").exists() and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+    running.send_signal(signal.SIGTERM)
+    status, value = accept.answer(running)
+    assert (status, value["verdict"]) == (UNDECIDED, "undecided"), value["checks"]
+    assert len(value["runs"]) == 1, "whoever ended it does not want the next one"
+
+
+def test_a_warmup_that_fails_is_a_failure(accept: Acceptance) -> None:
+    (accept.folder / "acceptance.toml").write_text(
+        '[workload]\ncommand = ["false"]\nwarmup = 1\nrepeats = 1\n[limits]\nrun_time_s = 100\n'
+    )
+    status, value = accept.run()
+    assert status == FAIL
+    assert "In the warm-up: It ended with status 1." in check(value, "errors")["text"]
+
+
+def test_what_the_workload_inherits_is_recorded(accept: Acceptance, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.setenv("CUDA_MODULE_LOADING", "EAGER")
+    monkeypatch.setenv("API_TOKEN", "secret-of-the-test")
+    accept.write("steady", ROOMY, more='[environment]\nCUDA_MODULE_LOADING = "LAZY"')
+    _, value = accept.run()
+    assert value["identity"]["inherited_environment"] == {"OMP_NUM_THREADS": "3"}
+    assert value["identity"]["environment"] == {"CUDA_MODULE_LOADING": "LAZY"}
+    assert "secret-of-the-test" not in json.dumps(value)
+    markdown = (accept.folder / "acceptance" / "accept.md").read_text()
+    assert "OMP\\_NUM\\_THREADS=3" in markdown and "CUDA\\_MODULE\\_LOADING=LAZY" in markdown
 
 
 def test_copies_and_what_runs_beside_run_at_once(accept: Acceptance) -> None:
@@ -379,108 +312,3 @@ def test_screen_and_markdown_say_the_same(accept: Acceptance) -> None:
     assert "The workload is not accepted." in markdown
     assert markdown.count("- [ ] ") + markdown.count("- [x] ") == 11
     assert done.stdout.count("  [ ] ") + done.stdout.count("  [x] ") == 11
-
-
-GOOD_SPECS = [
-    '[workload]\ncommand = ["a"]\n[limits]\ndevice_peak = "70 GiB"\nmargin = "learned"',
-    '[workload]\nentry = "m:f"\niterations = 5\n[limits]\nmargin = "5%"\ncapacity = 85899345920',
-    '[workload]\ncommand = ["a"]\n[[beside]]\ncommand = ["b"]\n[quality]\ncommand = ["c"]\nminimum = -1.5',
-    '[workload]\ncommand = ["a"]\n[parameters]\nn = 1\n[maximum]\nn = 2\n[limits]\nhost_peak = 0\n[sweep]\nn = [1, 2]',
-]
-BAD_SPECS = [
-    '[workload]\ncommand = "a"\n[limits]\ndevice_peak = 1',
-    '[workload]\ncommand = ["a"]\nentry = "m:f"\n[limits]\ndevice_peak = 1',
-    "[workload]\nrepeats = 1\n[limits]\ndevice_peak = 1",
-    '[workload]\ncommand = ["a"]\n[limits]\ndevise_peak = 1',
-    '[workload]\ncommand = ["a"]\n[limits]\ndevice_peak = "many"',
-    '[workload]\ncommand = ["a"]\n[limits]\nerrors = "0"\ndevice_peak = 1',
-    '[workload]\ncommand = ["a"]\n[limits]\nmargin = 5',
-    '[workload]\ncommand = ["a"]\ncapture = "all"\n[limits]\ndevice_peak = 1',
-    '[workload]\ncommand = ["a"]\nrepeats = 0\n[limits]\ndevice_peak = 1',
-    '[workload]\ncommand = ["a"]\n[limits]\ndevice_peak = 1\nitems_per_iteration = "many"',
-    'name = 1\n[workload]\ncommand = ["a"]\n[limits]\ndevice_peak = 1',
-    '[workload]\ncommand = ["a"]\n[limits]\ndevice_peak = 1\n[extra]',
-]
-
-
-def test_the_schema_that_the_program_carries_agrees_with_it(program: Program, tmp_path: Path) -> None:
-    printed = program.run("accept", "--schema")
-    schema = json.loads(printed.stdout)
-    assert schema == json.loads((SCHEMAS / "acceptance.schema.json").read_text())
-    validator = jsonschema.Draft202012Validator(schema)
-    path = tmp_path / "acceptance.toml"
-    for text in GOOD_SPECS:
-        assert validator.is_valid(tomllib.loads(text)), text
-        path.write_text(text)
-        # Read without complaint: what is then missing is the program that it names.
-        assert program.run("accept", path, "-o", tmp_path / "out", timeout_s=TIMEOUT_S).status != USAGE, text
-    for text in BAD_SPECS:
-        assert not validator.is_valid(tomllib.loads(text)), text
-        path.write_text(text)
-        answer = program.run("accept", path, "-o", tmp_path / "out")
-        assert answer.status == USAGE, (text, answer.stderr)
-
-
-def test_a_first_specification_comes_from_a_session(accept: Acceptance, program: Program, tmp_path: Path) -> None:
-    accept.write("steady", ROOMY)
-    accept.run()
-    session = tmp_path / "acceptance" / "repeat1.memstrata"
-    drafted = program.run("accept", "--init", session, "-o", tmp_path / "draft.toml")
-    assert drafted.status == 0, drafted.stderr
-    draft = tomllib.loads((tmp_path / "draft.toml").read_text())
-    jsonschema.Draft202012Validator(json.loads((SCHEMAS / "acceptance.schema.json").read_text())).validate(draft)
-    assert draft["workload"]["command"][0] == sys.executable
-    assert draft["limits"]["host_peak"].endswith(" MiB")
-
-
-def embedded(page: Path) -> dict[str, Any]:
-    """The answers that a report file holds, by question."""
-    found = re.search(r'id="memstrata-embedded">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)
-    assert found
-    answers = json.loads(found[1])["answers"]
-    return {question: answer["json"] for question, answer in answers.items() if "json" in answer}
-
-
-def test_the_page_of_an_acceptance_holds_it(accept: Acceptance, program: Program, tmp_path: Path) -> None:
-    accept.write("steady", ROOMY)
-    _, value = accept.run()
-    folder = tmp_path / "acceptance"
-    for named in (folder, folder / "accept.json", folder / "repeat1.memstrata"):
-        written = program.run("report", named, "-o", tmp_path / "page.html")
-        assert written.status == 0, written.stderr
-        answers = embedded(tmp_path / "page.html")
-        assert answers["acceptance"] == value
-        assert answers["ledger"]["host"]["used_bytes"] > 0
-        assert any(one["what"] == "allocations of a framework" for one in answers["session"]["missing"])
-
-
-def test_what_is_redacted_holds_only_a_redacted_acceptance(
-    accept: Acceptance, program: Program, tmp_path: Path
-) -> None:
-    accept.write("steady", ROOMY)
-    page = tmp_path / "page.html"
-    for flags, is_there in (((), False), (("--redact",), True)):
-        accept.run(*flags)
-        assert program.run("report", tmp_path / "acceptance", "--redact", "-o", page).status == 0
-        answers = embedded(page)
-        assert (answers["acceptance"] is not None) == is_there
-        assert ("the acceptance" in [one["what"] for one in answers["session"]["missing"]]) != is_there
-        assert str(tmp_path) not in json.dumps(answers)
-
-
-def test_a_broken_acceptance_is_refused(program: Program, tmp_path: Path) -> None:
-    folder = tmp_path / "acceptance"
-    folder.mkdir()
-    for text, says in (
-        ("{}", "was cut off before its verdict"),
-        ('{"schema": "memstrata.accept/1", ', "not the JSON of an acceptance"),
-        ('{"schema": "memstrata.summary/1"}', "Its schema is not memstrata.accept/1"),
-        ("[" * 100_000, "not the JSON of an acceptance"),
-    ):
-        (folder / "accept.json").write_text(text)
-        refused = program.run("report", folder, "-o", tmp_path / "page.html")
-        assert refused.status == 1 and says in refused.stderr, (text[:40], refused.stderr)
-    (folder / "accept.json").write_text('{"schema": "memstrata.accept/1", "runs": [{"folder": "../../etc"}, 3, null]}')
-    shown = program.run("report", folder, "-o", tmp_path / "page.html")
-    assert shown.status == 0, shown.stderr
-    assert "ledger" not in {name for name, value in embedded(tmp_path / "page.html").items() if value}

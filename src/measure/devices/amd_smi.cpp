@@ -77,7 +77,23 @@ std::map<std::string, uint64_t> NodeProperties(const std::string& text) {
 struct KfdNode {
   uint64_t card_number = 0;  // that names its files of users
   uint64_t node = 0;         // that its links name
+  std::string properties;
 };
+
+std::string FirstLine(const std::string& path) {
+  const std::string text = ReadKernelFile(path);
+  return text.substr(0, text.find('\n'));
+}
+
+// 90402 is gfx942 and 90010 gfx90a: major in decimal, minor and stepping one hexadecimal digit each.
+std::string ArchitectureName(uint64_t version) {
+  return version == 0 ? "" : fmt::format("gfx{}{:x}{:x}", version / 10000, version / 100 % 100, version % 100);
+}
+
+uint64_t Property(const std::map<std::string, uint64_t>& properties, const char* name) {
+  const auto found = properties.find(name);
+  return found == properties.end() ? 0 : found->second;
+}
 
 // The card at a place on the bus; the driver's nodes name that place as bus << 8 | device << 3 | function, beside the
 // domain.
@@ -85,15 +101,15 @@ std::optional<KfdNode> FindKfdNode(uint64_t domain, uint64_t location) {
   std::error_code problem;
   for (fs::directory_iterator at(kKfdNodes, problem); !problem && at != fs::directory_iterator();
        at.increment(problem)) {
-    const std::map<std::string, uint64_t> node = NodeProperties(ReadKernelFile((at->path() / "properties").string()));
+    std::string properties = ReadKernelFile((at->path() / "properties").string());
+    const std::map<std::string, uint64_t> node = NodeProperties(properties);
     const auto found = node.find("location_id");
     const auto found_domain = node.find("domain");
     if (found == node.end() || found->second != location) continue;
     if (found_domain != node.end() && found_domain->second != domain) continue;
-    const std::string number = ReadKernelFile((at->path() / "gpu_id").string());
-    const std::optional<uint64_t> card = ParseUnsigned(std::string_view(number).substr(0, number.find('\n')));
+    const std::optional<uint64_t> card = ParseUnsigned(FirstLine((at->path() / "gpu_id").string()));
     const std::optional<uint64_t> index = ParseUnsigned(at->path().filename().string());
-    if (card && index) return KfdNode{*card, *index};
+    if (card && index) return KfdNode{*card, *index, std::move(properties)};
   }
   return std::nullopt;
 }
@@ -150,6 +166,7 @@ class AmdDevices final : public VendorDevices {
           fmt::format("{:04x}:{:02x}:{:02x}.{}", place >> 32, location >> 8, location >> 3 & 31, location & 7);
       node = FindKfdNode(place >> 32, location);
     }
+    AddKernelFacts("/sys", node ? node->properties : "", facts);
     facts_.push_back(std::move(facts));
     handles_.push_back(card);
     nodes_.push_back(node);
@@ -163,6 +180,19 @@ class AmdDevices final : public VendorDevices {
 };
 
 }  // namespace
+
+void AddKernelFacts(const std::string& system_root, const std::string& text, DeviceFacts& facts) {
+  const std::map<std::string, uint64_t> properties = NodeProperties(text);
+  facts.name = FirstLine(fmt::format("{}/bus/pci/devices/{}/product_name", system_root, facts.pci_bus_id));
+  if (facts.name.empty()) facts.name = ArchitectureName(Property(properties, "gfx_target_version"));
+  // Only a driver that was installed beside the kernel's own has a version.
+  facts.driver_version = FirstLine(system_root + "/module/amdgpu/version");
+  if (facts.driver_version.empty()) {
+    const std::string release = FirstLine("/proc/sys/kernel/osrelease");
+    if (!release.empty()) facts.driver_version = fmt::format("of the kernel, {}", release);
+  }
+  facts.is_unified = Property(properties, "cpu_cores_count") > 0 && Property(properties, "simd_count") > 0;
+}
 
 std::string ReadKfdLink(const std::string& folder, uint64_t from, uint64_t to) {
   std::error_code problem;

@@ -60,6 +60,7 @@ struct Functions {
   int (*mig_by_index)(Handle, unsigned, Handle*);
   int (*driver_version)(char*, unsigned);
   int (*common_ancestor)(Handle, Handle, int*);
+  int (*numa_node)(Handle, unsigned*);
 
   bool FindAll(const SharedLibrary& library) {
     library.Find("nvmlErrorString", error_text);
@@ -76,6 +77,7 @@ struct Functions {
     library.Find("nvmlDeviceGetMigDeviceHandleByIndex", mig_by_index);
     library.Find("nvmlSystemGetDriverVersion", driver_version);
     library.Find("nvmlDeviceGetTopologyCommonAncestor", common_ancestor);
+    library.Find("nvmlDeviceGetNumaNodeId", numa_node);
     return library.Find("nvmlInit_v2", init) && library.Find("nvmlShutdown", shutdown) &&
            library.Find("nvmlDeviceGetCount_v2", count) && library.Find("nvmlDeviceGetHandleByIndex_v2", by_index) &&
            library.Find("nvmlDeviceGetMemoryInfo", memory);
@@ -175,6 +177,8 @@ class NvmlDevices final : public VendorDevices {
       pci.bus_id[sizeof(pci.bus_id) - 1] = '\0';
       facts.pci_bus_id = pci.bus_id;
     }
+    unsigned node = 0;  // only where the card's memory is one, as on Grace Hopper
+    facts.is_host_node = functions_.numa_node != nullptr && functions_.numa_node(handle, &node) == kSuccess;
     // A card whose memory is the host's has no figures of its own: the call is not supported there. Any other failure
     // says nothing of that.
     Memory asked{};

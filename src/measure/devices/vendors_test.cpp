@@ -91,6 +91,14 @@ TEST_F(Vendors, OnlyADeviceWithoutFiguresOfItsOwnSharesTheHostsMemory) {
   for (const DeviceFacts& facts : (*devices)->facts()) EXPECT_EQ(facts.total_bytes, std::nullopt);
 }
 
+TEST_F(Vendors, ACardWhoseMemoryIsANodeOfTheHost) {
+  Say("device 1000 0 1 Card\nnode 0\ndevice 1000 0 1 Card\n");
+  const auto devices = OpenNvml(FAKE_NVML);
+  ASSERT_TRUE(devices);
+  EXPECT_TRUE((*devices)->facts()[0].is_host_node);
+  EXPECT_FALSE((*devices)->facts()[1].is_host_node);
+}
+
 TEST_F(Vendors, ALibraryThatIsNotThereOrFailsSaysSo) {
   const auto absent = OpenNvml("libmemstrata-no-such-library.so");
   ASSERT_FALSE(absent);
@@ -112,6 +120,30 @@ TEST_F(Vendors, AmdCards) {
   EXPECT_EQ((*devices)->facts()[1].pci_bus_id, "0000:02:00.0");
   EXPECT_EQ((*devices)->Read(0)->used_bytes, 300U);
   EXPECT_EQ((*devices)->Read(0)->free_bytes, 700U);
+}
+
+TEST_F(Vendors, NameAndDriverOfAnAmdCardStandInTheKernelsFolders) {
+  const auto write = [this](const std::string& path, const std::string& text) {
+    fs::create_directories((folder_ / path).parent_path());
+    std::ofstream(folder_ / path) << text;
+  };
+  DeviceFacts facts;
+  facts.pci_bus_id = "0000:c1:00.0";
+  AddKernelFacts(folder_.string(), "simd_count 880\ngfx_target_version 90402\ncpu_cores_count 0\n", facts);
+  EXPECT_EQ(facts.name, "gfx942");
+  EXPECT_FALSE(facts.driver_version.empty());
+  EXPECT_FALSE(facts.is_unified);
+  write("module/amdgpu/version", "6.10.5\n");
+  write("bus/pci/devices/0000:c1:00.0/product_name", "Card of the tests\n");
+  AddKernelFacts(folder_.string(), "simd_count 8\ncpu_cores_count 16\ngfx_target_version 90010\n", facts);
+  EXPECT_EQ(facts.name, "Card of the tests");
+  EXPECT_EQ(facts.driver_version, "6.10.5");
+  EXPECT_TRUE(facts.is_unified);
+  facts.pci_bus_id = "0000:c2:00.0";
+  AddKernelFacts(folder_.string(), "gfx_target_version 90010\n", facts);
+  EXPECT_EQ(facts.name, "gfx90a");
+  AddKernelFacts(folder_.string(), "", facts);
+  EXPECT_EQ(facts.name, "");
 }
 
 TEST_F(Vendors, HowAmdCardsReachEachOtherStandsInTheKernelsFolder) {

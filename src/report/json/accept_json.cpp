@@ -121,6 +121,7 @@ void WriteIdentity(JsonWriter& json, const Acceptance& acceptance) {
   json.Texts("devices", identity.devices);
   WriteMap(json, "parameters", acceptance.spec.parameters);
   WriteMap(json, "environment", acceptance.spec.environment);
+  WriteMap(json, "inherited_environment", identity.inherited);
   json.Key("inputs");
   json.StartArray();
   for (const accept::InputFile& input : identity.inputs) {

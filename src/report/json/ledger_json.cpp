@@ -65,6 +65,7 @@ std::string LedgerJson(const measure::MeasuredSession& session, const ledger::Le
     json.StartObject();
     json.Field("total_bytes", session.machine_bytes);
     WriteBalance(json, *answer.host);
+    WriteHostDetail(json, session, answer.host_detail);
     json.EndObject();
   } else {
     json.Null();

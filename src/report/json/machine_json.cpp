@@ -31,6 +31,7 @@ void WriteDevice(JsonWriter& json, const MachineDevice& device) {
   json.Field("used_bytes", device.reading ? std::optional(device.reading->used_bytes) : std::nullopt);
   json.Field("is_partition", device.facts.is_partition);
   json.Field("is_unified", device.facts.is_unified);
+  json.Field("is_host_node", device.facts.is_host_node);
   WriteUsers(json, device);
   json.EndObject();
 }

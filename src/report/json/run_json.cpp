@@ -42,10 +42,12 @@ void WriteDevice(JsonWriter& json, const DeviceFacts& facts, const DevicePeak& p
   json.Field("vendor", std::string_view(facts.vendor));
   json.TextOrNull("name", facts.name);
   json.TextOrNull("uuid", facts.uuid);
+  json.TextOrNull("driver", facts.driver_version);
   json.Field("total_bytes", facts.total_bytes);
   json.Field("reserved_bytes", facts.reserved_bytes);
   json.Field("is_partition", facts.is_partition);
   json.Field("is_unified", facts.is_unified);
+  json.Field("is_host_node", facts.is_host_node);
   WritePeak(json, "used_peak", peak.used);
   json.Field("begin_bytes", peak.begin_bytes);
   if (peak.own) {
@@ -88,6 +90,17 @@ void WriteProcesses(JsonWriter& json, const MeasuredSession& session) {
   json.EndArray();
 }
 
+void WriteHow(JsonWriter& json, const MeasuredSession& session) {
+  json.Key("signals");
+  json.StartArray();
+  for (const int32_t signal : session.signals) json.Value(signal);
+  json.EndArray();
+  json.Key("environment");
+  json.StartObject();
+  for (const auto& [name, value] : session.variables) json.Field(name, std::string_view(value));
+  json.EndObject();
+}
+
 }  // namespace
 
 void WriteGaps(JsonWriter& json, const std::vector<measure::Gap>& gaps) {
@@ -95,6 +108,14 @@ void WriteGaps(JsonWriter& json, const std::vector<measure::Gap>& gaps) {
   json.StartArray();
   for (const measure::Gap& gap : gaps) WriteMissingItem(json, gap.what, gap.why, gap.how_to_get);
   json.EndArray();
+}
+
+void WriteHostDetail(JsonWriter& json, const MeasuredSession& session, const measure::HostDetail& detail) {
+  json.Field("swapped_bytes", detail.swapped_bytes);
+  json.Field("locked_bytes", detail.locked_bytes);
+  json.Field("pinned_bytes", detail.pinned_bytes);
+  json.Field("group_bytes", detail.group_bytes);
+  json.Field("group_limit_bytes", session.group_limit_bytes);
 }
 
 std::string RunJson(const MeasuredSession& session, const measure::RunPeaks& peaks) {
@@ -107,12 +128,17 @@ std::string RunJson(const MeasuredSession& session, const measure::RunPeaks& pea
   for (const CommandRun& run : session.commands) WriteCommand(json, run);
   json.EndArray();
   json.Field("complete", session.ended);
+  WriteHow(json, session);
   json.Field("wall_ns", peaks.wall_ns);
   if (peaks.host) {
     WritePeak(json, "host_peak", *peaks.host);
   } else {
     json.NullField("host_peak");
   }
+  json.Key("host_detail");
+  json.StartObject();
+  WriteHostDetail(json, session, peaks.host_detail);
+  json.EndObject();
   json.Key("devices");
   json.StartArray();
   for (const DevicePeak& peak : peaks.devices) WriteDevice(json, session.devices[peak.device], peak);

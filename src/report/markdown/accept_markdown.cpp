@@ -50,6 +50,11 @@ std::string Identity(const accept::Acceptance& acceptance) {
   for (const std::string& device : identity.devices) out += fmt::format("- device: {}\n", EscapeMarkdown(device));
   if (!acceptance.spec.parameters.empty())
     out += fmt::format("- parameters: {}\n", EscapeMarkdown(ParameterWords(acceptance.spec.parameters)));
+  for (const auto* variables : {&acceptance.spec.environment, &identity.inherited}) {
+    for (const auto& [name, value] : *variables)
+      out += fmt::format("- {} variable: {}\n", variables == &identity.inherited ? "inherited" : "set",
+                         EscapeMarkdown(fmt::format("{}={}", name, value)));
+  }
   for (const accept::InputFile& input : identity.inputs) {
     out += fmt::format("- input: {}, {}\n", EscapeMarkdown(input.file),
                        input.size_bytes ? fmt::format("{} B, XXH128 {}", FormatCount(*input.size_bytes), input.hash)

@@ -63,11 +63,26 @@ std::string HeadingOf(const measure::MeasuredSession& session, uint32_t device) 
   return fmt::format("{} (device {})", facts.name.empty() ? facts.vendor : facts.name, device);
 }
 
+// One sentence for each thing that there is: no part of the sum.
+std::vector<std::string> DetailWords(const measure::MeasuredSession& session, const measure::HostDetail& detail) {
+  std::vector<std::string> words;
+  const auto add = [&words](uint64_t bytes, std::string_view what) {
+    if (bytes > 0) words.push_back(fmt::format("{} {}.", FormatBytes(bytes), what));
+  };
+  add(detail.swapped_bytes, "of the run are swapped out, beside what is used");
+  add(detail.locked_bytes, "of what the run holds are locked");
+  add(detail.pinned_bytes, "of what the run holds are pinned, by the kernel's count");
+  if (detail.group_bytes && session.group_limit_bytes)
+    words.push_back(fmt::format("The control group of the run holds {} of {}, its file cache included.",
+                                FormatBytes(*detail.group_bytes), FormatBytes(*session.group_limit_bytes)));
+  return words;
+}
+
 class LedgerScreen {
  public:
   LedgerScreen(const measure::MeasuredSession& session, const TextStyle& style) : session_(session), style_(style) {}
 
-  void Add(const std::string& heading, const Balance& balance) {
+  void Add(const std::string& heading, const Balance& balance, const std::vector<std::string>& details = {}) {
     out_ += fmt::format("{}  {}\n", style_.Bold(heading), style_.Dim(WhenText(session_, balance)));
     for (const Line& line : balance.lines) {
       Row(LabelOf(line), BytesOf(line.bytes));
@@ -77,6 +92,7 @@ class LedgerScreen {
     Row("used", FormatBytes(balance.used_bytes));
     if (balance.is_approximate)
       out_ += Note("Block sizes of a past moment follow from the allocator's rounding rules; the sum is exact.");
+    for (const std::string& words : details) out_ += Note(words);
     out_ += "\n";
   }
 
@@ -126,7 +142,7 @@ std::string LedgerText(const measure::MeasuredSession& session, const ledger::Le
   LedgerScreen screen(session, style);
   for (const ledger::DeviceLedger& device : answer.devices)
     screen.Add(HeadingOf(session, device.device), device.balance);
-  if (answer.host) screen.Add("Host", *answer.host);
+  if (answer.host) screen.Add("Host", *answer.host, DetailWords(session, answer.host_detail));
   screen.AddGaps(answer.gaps);
   return screen.Take();
 }
@@ -135,7 +151,11 @@ std::string LedgerMarkdown(const measure::MeasuredSession& session, const ledger
   std::string out = fmt::format("# Memory at {}\n\n", Escaped(answer.at));
   for (const ledger::DeviceLedger& device : answer.devices)
     out += MarkdownTable(HeadingOf(session, device.device), device.balance);
-  if (answer.host) out += MarkdownTable("Host", *answer.host);
+  if (answer.host) {
+    out += MarkdownTable("Host", *answer.host);
+    for (const std::string& words : DetailWords(session, answer.host_detail)) out += fmt::format("- {}\n", words);
+    out += "\n";
+  }
   if (!answer.gaps.empty()) out += "## Not known\n\n";
   for (const measure::Gap& gap : answer.gaps)
     out += fmt::format("- **{}**: {} {}\n", Escaped(gap.what), Escaped(gap.why), Escaped(gap.how_to_get));

@@ -22,6 +22,9 @@ std::string DeviceText(size_t index, const MachineDevice& device) {
   if (!device.facts.driver_version.empty()) line("driver", device.facts.driver_version);
   line("memory", OrUnknown(device.facts.total_bytes));
   line("kept by driver", OrUnknown(device.facts.reserved_bytes));
+  if (device.facts.is_host_node) line("NUMA node", "yes: the host's totals contain this memory");
+  if (device.facts.is_unified && device.reading)
+    line("shared", "on the chip of a CPU: beyond what firmware set aside it uses the host's memory");
   if (!device.reading) {
     line("used", device.facts.is_unified ? "not counted: its memory is the host's" : "the device does not answer");
     return out;

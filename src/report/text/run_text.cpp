@@ -39,6 +39,22 @@ std::string DeviceName(const measure::MeasuredSession& session, uint32_t device)
   return fmt::format("{} {}", facts.name.empty() ? facts.vendor : facts.name, device);
 }
 
+// Only what there is: most programs pin and swap nothing.
+std::string HostDetailText(const measure::MeasuredSession& session, const measure::HostDetail& detail) {
+  std::string out;
+  const auto add = [&out](std::string_view label, uint64_t bytes) {
+    if (bytes > 0) out += Line(label, "at least " + FormatBytes(bytes));
+  };
+  add("  swapped out beside it", detail.swapped_bytes);
+  add("  locked, of it", detail.locked_bytes);
+  add("  pinned, of it", detail.pinned_bytes);
+  if (session.group_limit_bytes && detail.group_bytes)
+    out += Line("Control group, peak",
+                fmt::format("at least {} of {}, its file cache included", FormatBytes(*detail.group_bytes),
+                            FormatBytes(*session.group_limit_bytes)));
+  return out;
+}
+
 }  // namespace
 
 std::string RunText(const measure::MeasuredSession& session, const measure::RunPeaks& peaks, const TextStyle& style) {
@@ -46,6 +62,7 @@ std::string RunText(const measure::MeasuredSession& session, const measure::RunP
   for (const measure::CommandRun& run : session.commands)
     out += fmt::format("{}  {}\n", EndText(run, style), style.Dim(FormatDuration(run.wall_ns)));
   out += Line("Host memory, peak", peaks.host ? PeakText(*peaks.host) : "not known: it ended before a sample met it");
+  out += HostDetailText(session, peaks.host_detail);
   for (const measure::DevicePeak& peak : peaks.devices) {
     const bool has_framework =
         std::any_of(peaks.allocators.begin(), peaks.allocators.end(),
