@@ -97,8 +97,7 @@ class TorchHistory:
         if version < OLDEST_VERSION:
             raise MemstrataError(f"PyTorch {self._torch.__version__} is too old to be recorded; 2.1 or newer is needed")
         self._device.init()
-        enabled = getattr(self._torch._C, "_cuda_isHistoryEnabled", None)
-        self._was_recording = self._device_type == "cuda" and enabled is not None and bool(enabled())
+        self._was_recording = self._is_history_on() is True
         if self._was_recording:
             warn("PyTorch's memory history was already on; it is used as it is and stays on afterwards")
         else:
@@ -176,7 +175,17 @@ class TorchHistory:
         rank = self._session.rank
         return path if rank.is_alone else path.with_name(f"{path.stem}.{rank.label}{path.suffix}")
 
+    def _is_history_on(self) -> Optional[bool]:
+        """None where PyTorch does not say."""
+        enabled = getattr(self._torch._C, "_cuda_isHistoryEnabled", None) if self._device_type == "cuda" else None
+        return None if enabled is None else bool(enabled())
+
     def stop(self) -> list[Path]:
+        if self._is_history_on() is False:
+            warn(
+                "the program turned PyTorch's memory history off while it was recorded: what came after that is "
+                "missing, and peaks are lower bounds. Leave out its own calls of _record_memory_history"
+            )
         try:
             with shielded("asking the device at the end"):  # it may be lost after an error of the program
                 self._sample_all("end")
