@@ -24,6 +24,7 @@ from typing import Any
 from ._after_import import after_import
 from ._dryrun_failures import Failures
 from ._dryrun_ranks import stand_for_other_ranks
+from ._recompute_stops import RecomputeStops
 from ._signals import DumpOnSignal
 from ._wrapping import call_before
 
@@ -92,7 +93,9 @@ class Recorder:
 
     def _record_history(self) -> None:
         memory = self.torch.cuda.memory
-        memory._record_memory_history(stacks="python")
+        record = memory._record_memory_history
+        record(stacks="python")
+        RecomputeStops(self.torch, lambda context: record(context=context, stacks="python"))
 
         def keep_ours(*_args: Any, **_kwargs: Any) -> None:
             self.notes.append("The program's own call of _record_memory_history was ignored: the dry run records all.")

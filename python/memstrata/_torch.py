@@ -20,6 +20,7 @@ from ._backend import Backend
 from ._errors import MemstrataError, shielded, warn
 from ._marks import Marks
 from ._options import Options
+from ._recompute_stops import RecomputeStops
 from ._session import Retention, Session, copy_file, write_file
 
 CAPTURE_SCHEMA = "memstrata.capture/1"
@@ -90,6 +91,7 @@ class TorchHistory:
         self._samples = DeviceSamples()
         self._retention = Retention(options.keep)
         self._was_recording = False
+        self._recompute_stops: Optional[RecomputeStops] = None
         self.oom_count = 0
 
     def start(self) -> None:
@@ -101,7 +103,13 @@ class TorchHistory:
         if self._was_recording:
             warn("PyTorch's memory history was already on; it is used as it is and stays on afterwards")
         else:
-            self._device.memory._record_memory_history(**self._history_options())
+            options = self._history_options()
+            record = self._device.memory._record_memory_history
+            record(**options)
+            if options["context"] == "all":
+                self._recompute_stops = RecomputeStops(
+                    self._torch, lambda context: record(**{**options, "context": context})
+                )
         _watch_out_of_memory(self)
         self._sample_all("begin")
 
@@ -192,6 +200,8 @@ class TorchHistory:
             return [self._write(self._session.recording, "end")]
         finally:
             _stop_watching(self)
+            if self._recompute_stops is not None:
+                self._recompute_stops.end()
             if not self._was_recording:
                 self._device.memory._record_memory_history(enabled=None)
 
