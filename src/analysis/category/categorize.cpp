@@ -63,7 +63,7 @@ class Categorizer {
 
   std::vector<Category> Run() {
     FindGroupEnds();
-    FindAutocastExits();
+    FindFramesOfWrappers();
     CountWorkspaces();
     CountCacheVotes();
     for (uint32_t seq = 0; seq < heap_.events.size(); ++seq) {
@@ -103,16 +103,28 @@ class Categorizer {
     }
   }
 
-  // Autocast keeps copies of weights and drops them all when its region ends.
-  void FindAutocastExits() {
+  // Autocast keeps copies of weights and drops them all when its region ends. FSDP makes what it sends, and the shards
+  // of parameters and gradients.
+  void FindFramesOfWrappers() {
     const StackTable& stacks = store_.stacks.stacks();
     const FrameTable& frames = store_.stacks.frames();
     is_autocast_exit_.resize(stacks.size(), false);
+    is_of_fsdp_.resize(stacks.size(), false);
     for (uint32_t node = 1; node < stacks.size(); ++node) {
       const uint32_t frame = stacks.frame[node].value;
-      is_autocast_exit_[node] = store_.String(frames.function[frame]) == "__exit__" &&
-                                store_.String(frames.file[frame]).ends_with("amp/autocast_mode.py");
+      const std::string_view file = store_.String(frames.file[frame]);
+      is_autocast_exit_[node] =
+          store_.String(frames.function[frame]) == "__exit__" && file.ends_with("amp/autocast_mode.py");
+      is_of_fsdp_[node] =
+          is_of_fsdp_[stacks.parent[node].value] || file.find("torch/distributed/fsdp/") != std::string_view::npos;
     }
+  }
+
+  // What FSDP makes of the model, or in a backward, and keeps are its shards.
+  bool IsShard(uint32_t row, bool outlives_group) const {
+    const Group group = GroupOf(PhaseAt(table_.alloc_seq[row]));
+    return is_of_fsdp_[table_.stack[row].value] && outlives_group &&
+           (group == Group::kLoad || group == Group::kBackward);
   }
 
   static bool HasWorkspaceSize(uint64_t size_bytes) {
@@ -178,10 +190,11 @@ class Categorizer {
     return step != kNone && table_.free_requested_seq[row] >= timeline_.steps[step].end_seq;
   }
 
-  // No batch is needed in the second step after its own; one that was made for the first step may serve all.
+  // In inference no batch is needed in the second step after its own; one that was made for the first step may serve
+  // all.
   bool StaysForSteps(uint32_t row) const {
     const uint32_t step = timeline_.step_of_event[table_.alloc_seq[row]];
-    if (step == kNone || step == 0 || step + 2 >= timeline_.steps.size()) return false;
+    if (is_training_ || step == kNone || step == 0 || step + 2 >= timeline_.steps.size()) return false;
     return table_.free_requested_seq[row] > timeline_.steps[step + 2].begin_seq;
   }
 
@@ -238,6 +251,8 @@ class Categorizer {
     const Category named = by_stack_[table_.stack[row].value];
     const bool outlives_group = end >= group_end_[begin];
     if (IsWorkspace(row)) return Category::kWorkspace;
+    if (named == Category::kCommunication && IsShard(row, outlives_group))
+      return GroupOf(phase) == Group::kLoad ? Category::kParameter : Category::kGradient;
     if (named == Category::kCommunication || (named == Category::kKvCache && !is_training_)) return named;
     if (named == Category::kParameter && GroupOf(phase) != Group::kLoad) return named;  // gathered for one layer
     switch (GroupOf(phase)) {
@@ -374,6 +389,7 @@ class Categorizer {
   const Timeline& timeline_;
   std::vector<Category> by_stack_;
   std::vector<Category> categories_;
+  std::vector<bool> is_of_fsdp_;              // by stack
   std::vector<bool> is_autocast_exit_;        // by stack
   std::vector<uint32_t> failure_seqs_;        // ascending
   FlatMap<uint32_t, CacheLine> cache_lines_;  // by stack

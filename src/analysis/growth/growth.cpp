@@ -1,6 +1,7 @@
 #include "analysis/growth/growth.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "analysis/growth/out_of_memory_end.h"
 #include "analysis/growth/shape_cache.h"
@@ -235,8 +236,8 @@ void Judge(const HeapAnalysis& analysis, const std::vector<int64_t>& changes, Gr
     return JudgeRises(analysis, changes, *rises, growth);
   if (const std::optional<Rises> small = SmallSteadyRises(changes))
     return JudgeRises(analysis, changes, *small, growth);
-  growth.bytes_per_step = Median(changes);
   if (changes.size() < 2) return;
+  if (const int64_t median = Median(changes); std::abs(median) <= kNoiseBytes) growth.bytes_per_step = median;
   growth.reserved_growth_bytes = GrowthOfReserved(analysis);
   if (growth.reserved_growth_bytes == 0) return;
   growth.kind = GrowthKind::kFragmentation;

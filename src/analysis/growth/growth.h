@@ -34,7 +34,8 @@ struct OutOfMemoryEnd {
 struct Growth {
   GrowthKind kind = GrowthKind::kNoGrowth;
   std::optional<int64_t> bytes_per_step;  // in blocks of the allocator, the mean where not every step adds; of a
-                                          // one-off or warm-up, all of it
+                                          // one-off or warm-up, all of it; of no growth, the
+                                          // median where it is next to nothing
   std::optional<uint32_t> begin_step;
   std::optional<StackId> holder_stack;  // of the most bytes that stay
   uint64_t holder_bytes = 0;

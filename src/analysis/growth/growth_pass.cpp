@@ -59,14 +59,11 @@ std::string SentenceOfGeneration(const Growth& growth) {
 
 std::string SentenceOfNoGrowth(const Growth& growth) {
   if (growth.is_generation) return SentenceOfGeneration(growth);
-  if (growth.step_count < 3)
+  if (growth.step_count < 4)
     return fmt::format("No growth is seen, but {} cannot show one.",
                        growth.step_count == 1 ? "one step" : fmt::format("{} steps", growth.step_count));
-  const int64_t bytes_per_step = growth.bytes_per_step.value_or(0);
-  if (bytes_per_step < 0)
-    return fmt::format("No growth over {} steps: memory falls by {} a step.", growth.step_count,
-                       FormatBytes(-bytes_per_step));
-  return fmt::format("No growth over {} steps: {} a step.", growth.step_count, FormatBytes(bytes_per_step));
+  if (!growth.bytes_per_step) return fmt::format("No steady growth over {} steps.", growth.step_count);
+  return fmt::format("No growth over {} steps: {} a step.", growth.step_count, FormatBytes(*growth.bytes_per_step));
 }
 
 std::string Sentence(const HeapAnalysis& analysis, const Growth& growth) {
