@@ -26,7 +26,13 @@ class Labeller {
         labels_(heap.events.size()) {}
 
   StackLabels Run() {
-    for (uint32_t seq = 0; seq < labels_.size(); ++seq) NotePhase(FromStack(seq));
+    for (uint32_t seq = 0; seq < labels_.size(); ++seq) {
+      NotePhase(FromStack(seq));
+      // A backward that is started with a gradient of its own, not from a scalar, allocates in the engine alone.
+      const bool is_of_engine =
+          store_.events.stack[Row(seq)].value == 0 && store_.events.kind[Row(seq)] == EventKind::kAlloc && has_forward_;
+      has_backward_ = has_backward_ || is_of_engine;
+    }
     for (uint32_t seq = 0; seq < labels_.size(); ++seq) labels_[seq] = Label(seq);
     StackLabels result;
     result.is_plain.resize(labels_.size());
