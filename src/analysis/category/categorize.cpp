@@ -56,6 +56,7 @@ class Categorizer {
   std::vector<Category> Run() {
     FindGroupEnds();
     FindAutocastExits();
+    FindSharding();
     CountWorkspaces();
     CountCacheVotes();
     for (uint32_t seq = 0; seq < heap_.events.size(); ++seq) {
@@ -104,6 +105,25 @@ class Categorizer {
       is_autocast_exit_[node] = store_.String(frames.function[frame]) == "__exit__" &&
                                 store_.String(frames.file[frame]).ends_with("amp/autocast_mode.py");
     }
+  }
+
+  void FindSharding() {
+    const StackTable& stacks = store_.stacks.stacks();
+    is_sharding_.resize(stacks.size(), false);
+    for (uint32_t node = 1; node < stacks.size(); ++node) {  // parents come first
+      const std::string_view file = store_.String(store_.stacks.frames().file[stacks.frame[node].value]);
+      is_sharding_[node] =
+          is_sharding_[stacks.parent[node].value] || file.find("torch/distributed/fsdp/") != std::string_view::npos;
+    }
+  }
+
+  // What sharding makes and keeps are the shards: of parameters while the model is loaded, of gradients in a backward.
+  // What it gives back at once only moves them.
+  bool IsMoved(uint32_t row, bool outlives_group) const {
+    if (by_stack_[table_.stack[row].value] != Category::kCommunication) return false;
+    const Group group = GroupOf(PhaseAt(table_.alloc_seq[row]));
+    const bool may_be_shard = is_sharding_[table_.stack[row].value] && outlives_group;
+    return !may_be_shard || (group != Group::kLoad && group != Group::kBackward);
   }
 
   static bool HasWorkspaceSize(uint64_t size_bytes) {
@@ -205,7 +225,9 @@ class Categorizer {
   // Averages of weights and the like are made after the model, by the program itself.
   Category OfLoad(uint32_t row, bool outlives_group) const {
     if (!outlives_group) return Category::kTemporary;
-    if (by_stack_[table_.stack[row].value] == Category::kOptimizerState) return Category::kOptimizerState;
+    const Category named = by_stack_[table_.stack[row].value];
+    if (named == Category::kOptimizerState) return named;
+    if (named == Category::kParameter || named == Category::kCommunication) return Category::kParameter;
     return timeline_.is_plain[table_.alloc_seq[row]] && has_loaded_module_ ? Category::kUnknown : Category::kParameter;
   }
 
@@ -216,7 +238,7 @@ class Categorizer {
     const Category named = by_stack_[table_.stack[row].value];
     const bool outlives_group = end >= group_end_[begin];
     if (IsWorkspace(row)) return Category::kWorkspace;
-    if (named == Category::kCommunication || (named == Category::kKvCache && !is_training_)) return named;
+    if (IsMoved(row, outlives_group) || (named == Category::kKvCache && !is_training_)) return named;
     if (named == Category::kParameter && GroupOf(phase) != Group::kLoad) return named;  // gathered for one layer
     switch (GroupOf(phase)) {
       case Group::kLoad:
@@ -353,6 +375,7 @@ class Categorizer {
   std::vector<Category> by_stack_;
   std::vector<Category> categories_;
   std::vector<bool> is_autocast_exit_;  // by stack
+  std::vector<bool> is_sharding_;       // by stack: FSDP's own code at or above it
   std::vector<uint32_t> failure_seqs_;  // ascending
   FlatMap<uint32_t, int32_t>
       cache_votes_;  // by stack: blocks that outlive their call of the model, less those that do not

@@ -130,6 +130,63 @@ TEST(Timeline, AForwardWithoutModulesIsOne) {
   EXPECT_EQ(timeline.phase_of_event[1], Phase::kForward);
 }
 
+// Optimizer.step(closure) runs the model and the backward below the optimizer's frames; its own work is beside them.
+TEST(Timeline, AClosureOfTheOptimizerIsNamedByItsOwnFrames) {
+  TestProgram program;
+  for (int step = 0; step < 3; ++step) {
+    const uint32_t hidden = program.Alloc(
+        4 << 20, {"<module>@train.py:9", "wrapper@torch/optim/optimizer.py:485", "step@torch/optim/sgd.py:115",
+                  "closure@train.py:5", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
+    const uint32_t root =
+        program.Alloc(4, {"<module>@train.py:9", "wrapper@torch/optim/optimizer.py:485", "step@torch/optim/sgd.py:115",
+                          "closure@train.py:6", "_make_grads@torch/autograd/__init__.py:2"});
+    const uint32_t gradient = program.Alloc(1 << 20, {});
+    program.Free(hidden, {});
+    program.Free(root, {"<module>@train.py:9", "wrapper@torch/optim/optimizer.py:485", "step@torch/optim/sgd.py:115",
+                        "closure@train.py:6", "backward@torch/autograd/__init__.py:2"});
+    program.Free(program.Alloc(1 << 20, {"<module>@train.py:9", "wrapper@torch/optim/optimizer.py:485",
+                                         "step@torch/optim/sgd.py:130", "helper@mine.py:2"}),
+                 {"<module>@train.py:9", "wrapper@torch/optim/optimizer.py:485", "step@torch/optim/sgd.py:130"});
+    program.Free(gradient, {"<module>@train.py:10", "zero_grad@torch/optim/optimizer.py:900"});
+  }
+  const Store store = program.Finish();
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  ASSERT_EQ(timeline.steps.size(), 3U);
+  const std::vector<Phase> expected = {Phase::kForward, Phase::kBackward, Phase::kOptimizer, Phase::kZeroGrad};
+  for (uint32_t step = 0; step < 3; ++step) EXPECT_EQ(PhasesOfStep(timeline, step), expected) << "step " << step;
+}
+
+// An optimizer of the program's own: stacks name its functions, but none of them is known.
+TEST(Timeline, AnOwnOptimizerIsKnownByTheSizesOfTheGradients) {
+  TestProgram program;
+  constexpr uint64_t kWeights[] = {3 << 20, 5 << 20, 7 << 20};
+  for (const uint64_t size : kWeights)
+    program.Alloc(size, {"<module>@train.py:2", "_apply@torch/nn/modules/module.py:9"});
+  for (int step = 0; step < 3; ++step) {
+    std::vector<uint32_t> kept;
+    for (const uint64_t size : kWeights) {
+      kept.push_back(program.Alloc(9 * size, {"<module>@train.py:9", "_call_impl@torch/nn/modules/module.py:1700"}));
+    }
+    const uint32_t root = program.Alloc(4, {"<module>@train.py:10", "_make_grads@torch/autograd/__init__.py:2"});
+    std::vector<uint32_t> gradients;
+    for (size_t layer = std::size(kWeights); layer-- > 0; kept.pop_back()) {
+      gradients.push_back(program.Alloc(kWeights[layer], {}));
+      program.Free(kept.back(), {});
+    }
+    program.Free(root, {"<module>@train.py:10", "backward@torch/autograd/__init__.py:9"});
+    for (const uint64_t size : kWeights) {
+      program.Free(program.Alloc(size, {"<module>@train.py:11", "apply@rule.py:5"}),
+                   {"<module>@train.py:11", "apply@rule.py:6"});
+    }
+    for (const uint32_t gradient : gradients) program.Free(gradient, {"<module>@train.py:12", "forget@rule.py:9"});
+  }
+  const Store store = program.Finish();
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  ASSERT_EQ(timeline.steps.size(), 3U);
+  const std::vector<Phase> expected = {Phase::kForward, Phase::kBackward, Phase::kOptimizer, Phase::kZeroGrad};
+  for (uint32_t step = 0; step < 3; ++step) EXPECT_EQ(PhasesOfStep(timeline, step), expected) << "step " << step;
+}
+
 // A call of the model, and the program's own line after it.
 void CallModel(TestProgram& program) {
   program.Free(program.Alloc(1 << 20, {"<module>@serve.py:9", "_call_impl@torch/nn/modules/module.py:1700",
