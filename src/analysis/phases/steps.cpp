@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/phases/loop_ends.h"
 #include "analysis/phases/loop_jumps.h"
 #include "base/flat_map.h"
 
@@ -44,24 +45,9 @@ std::vector<Phase> NextStrongPhases(const std::vector<Phase>& phases) {
   return next;
 }
 
-// Nearest common caller of two stacks.
-uint32_t CommonCaller(const StackTable& stacks, uint32_t a, uint32_t b) {
-  while (a != b) {
-    uint32_t& deeper = stacks.depth[a] >= stacks.depth[b] ? a : b;
-    deeper = stacks.parent[deeper].value;
-  }
-  return a;
-}
-
-// The caller of `node` that is as deep as `depth`; itself where it is not deeper.
-uint32_t CallerAt(const StackTable& stacks, uint32_t node, uint16_t depth) {
-  while (stacks.depth[node] > depth) node = stacks.parent[node].value;
-  return node;
-}
-
 // Cycles by jumps of the training loop: it starts over after a backward, in a function that called the forward as well
 // as the backward and the update. Where a branch of the loop goes another way once, it starts over
-// without a jump when it comes back to a call that has made whole cycles before.
+// without a jump when it comes back to a call that has made whole cycles before. A second loop starts behind the first.
 std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
                                  const PythonCalls& calls, std::span<const LoopJump> jumps) {
   const StackTable& stacks = calls.stacks();
@@ -71,6 +57,8 @@ std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std
   uint32_t caller = kNone;  // called everything since the forward began
   bool is_one_call = true;  // since the cycle began, not only since the last forward
   FlatMap<uint32_t, bool> made_whole_cycle;
+  const LoopEnds loop_ends(store, heap, calls, jumps);
+  uint32_t forward_stack = 0;
   bool had_backward = StartsInStep(phases);
   bool had_update = false;
   for (uint32_t seq = cycles[0].begin_seq; seq < phases.size(); ++seq) {
@@ -85,7 +73,8 @@ std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std
       return had_update && beside != caller && made_whole_cycle.contains(beside);
     };
     const bool starts_anew = had_update && seq > 0 && phases[seq - 1] == Phase::kLoad;  // another model is trained now
-    if (had_backward && starts_forward && (starts_over || starts_anew || comes_back())) {
+    const auto moves_on = [&] { return had_update && loop_ends.IsBehind(seq, stack, caller, forward_stack); };
+    if (had_backward && starts_forward && (starts_over || starts_anew || comes_back() || moves_on())) {
       if (starts_over && had_update && is_one_call) made_whole_cycle[caller] = true;
       is_one_call = true;
       cycles.back().has_update = cycles.back().has_update || phase == Phase::kZeroGrad;
@@ -100,6 +89,7 @@ std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std
     }
     const bool is_main =
         phase == Phase::kForward || phase == Phase::kLoss || phase == Phase::kOptimizer || phase == Phase::kClip;
+    if (is_main && stack != 0 && caller == kNone) forward_stack = stack;
     if (is_main && stack != 0) caller = caller == kNone ? stack : CommonCaller(stacks, caller, stack);
     had_backward = had_backward || phase == Phase::kBackward;
     had_update = had_update || (had_backward && IsUpdate(phase));

@@ -187,6 +187,47 @@ TEST(Timeline, AnOwnOptimizerIsKnownByTheSizesOfTheGradients) {
   for (uint32_t step = 0; step < 3; ++step) EXPECT_EQ(PhasesOfStep(timeline, step), expected) << "step " << step;
 }
 
+// One update of the weights, called from a line of the training program.
+void Update(TestProgram& program, std::string_view line) {
+  const uint32_t hidden = program.Alloc(
+      4 << 20, {"<module>@train.py:90", line, "step@train.py:2", "_call_impl@torch/nn/modules/module.py:1700"});
+  const uint32_t root =
+      program.Alloc(4, {"<module>@train.py:90", line, "step@train.py:3", "_make_grads@torch/autograd/__init__.py:2"});
+  const uint32_t gradient = program.Alloc(1 << 20, {});
+  program.Free(hidden, {});
+  program.Free(root, {"<module>@train.py:90", line, "step@train.py:3", "backward@torch/autograd/__init__.py:9"});
+  program.Free(program.Alloc(1 << 20, {"<module>@train.py:90", line, "step@train.py:4",
+                                       "wrapper@torch/optim/optimizer.py:485", "step@torch/optim/sgd.py:115"}),
+               {"<module>@train.py:90", line, "step@train.py:4", "wrapper@torch/optim/optimizer.py:485"});
+  program.Free(gradient, {"<module>@train.py:90", line, "step@train.py:5", "zero_grad@torch/optim/optimizer.py:900"});
+}
+
+// A warm-up, and the loop that is measured: nothing jumps back between them.
+TEST(Timeline, EachUpdateOfALoopThatFollowsAnotherIsAStep) {
+  TestProgram program;
+  std::vector<uint32_t> begins;
+  for (const std::string_view line : {"main@train.py:20", "main@train.py:22", "main@train.py:22", "main@train.py:24",
+                                      "main@train.py:24", "main@train.py:24"}) {
+    begins.push_back(program.event_count());
+    Update(program, line);
+  }
+  const Store store = program.Finish();
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  ASSERT_EQ(timeline.steps.size(), begins.size());
+  for (size_t step = 0; step < begins.size(); ++step) EXPECT_EQ(timeline.steps[step].begin_seq, begins[step]) << step;
+}
+
+// Two models that one loop trains in turns, each on its own line, are one step.
+TEST(Timeline, TwoUpdatesInOneLoopAreOneStep) {
+  TestProgram program;
+  for (int step = 0; step < 3; ++step) {
+    Update(program, "main@train.py:22");
+    Update(program, "main@train.py:23");
+  }
+  const Store store = program.Finish();
+  EXPECT_EQ(FindTimeline(store, store.heaps[0]).steps.size(), 3U);
+}
+
 // A call of the model, and the program's own line after it.
 void CallModel(TestProgram& program) {
   program.Free(program.Alloc(1 << 20, {"<module>@serve.py:9", "_call_impl@torch/nn/modules/module.py:1700",
