@@ -187,6 +187,34 @@ TEST(Timeline, AnOwnOptimizerIsKnownByTheSizesOfTheGradients) {
   for (uint32_t step = 0; step < 3; ++step) EXPECT_EQ(PhasesOfStep(timeline, step), expected) << "step " << step;
 }
 
+// tensor.backward(gradient) makes no gradient of the loss by itself, and the engine runs without frames.
+TEST(Timeline, ABackwardThatStartsWithAGradientIsKnownByTheEngine) {
+  TestProgram program;
+  constexpr int kLayers = 10;
+  for (int step = 0; step < 3; ++step) {
+    std::vector<uint32_t> kept;
+    std::vector<uint32_t> gradients;
+    for (int i = 0; i < kLayers; ++i)
+      kept.push_back(program.Alloc(4 << 20, {"<module>@train.py:9", "_call_impl@torch/nn/modules/module.py:1700"}));
+    const uint32_t root = program.Alloc(4096, {"<module>@train.py:10"});
+    for (; !kept.empty(); kept.pop_back()) {
+      gradients.push_back(program.Alloc(1 << 20, {}));
+      program.Free(kept.back(), {});
+    }
+    program.Free(root, {"<module>@train.py:10"});
+    for (const uint32_t row : gradients) program.Free(row, {"<module>@train.py:11", "zero_grad@torch/optim/sgd.py:9"});
+  }
+  const Store store = program.Finish();
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  ASSERT_EQ(timeline.steps.size(), 3U);
+  for (uint32_t step = 0; step < 3; ++step) {
+    const std::vector<Phase> phases = PhasesOfStep(timeline, step);
+    EXPECT_EQ(phases.front(), Phase::kForward) << step;
+    EXPECT_NE(std::find(phases.begin(), phases.end(), Phase::kBackward), phases.end()) << step;
+    EXPECT_EQ(phases.back(), Phase::kZeroGrad) << step;
+  }
+}
+
 // One update of the weights, called from a line of the training program.
 void Update(TestProgram& program, std::string_view line) {
   const uint32_t hidden = program.Alloc(
