@@ -167,6 +167,7 @@ class ProgramLoops {
       : stacks_(calls.stacks()),
         frames_(store.stacks.frames()),
         call_count_(stacks_.size(), 0),
+        calls_model_(stacks_.size(), false),
         first_line_(stacks_.size(), UINT32_MAX) {
     std::vector<bool> calls_module(frames_.size(), false);
     for (uint32_t frame = 0; frame < frames_.size(); ++frame) {
@@ -180,6 +181,20 @@ class ProgramLoops {
       call_count_[node] = call_count_[parent] + (is_first ? 1 : 0);
       first_line_[parent] = std::min(first_line_[parent], frames_.line[frame]);
     }
+    for (auto node = static_cast<uint32_t>(stacks_.size()); node-- > 1;) {
+      if (call_count_[node] > 0) calls_model_[node] = true;
+      if (calls_model_[node]) calls_model_[stacks_.parent[node].value] = true;
+    }
+  }
+
+  /// The first line of a function, from `line` on, that calls a model; UINT32_MAX without one.
+  uint32_t FirstModelLine(uint32_t caller, uint32_t line) const {
+    uint32_t first = UINT32_MAX;
+    for (uint32_t node = caller + 1; node < stacks_.size(); ++node) {
+      const uint32_t at = frames_.line[stacks_.frame[node].value];
+      if (stacks_.parent[node].value == caller && calls_model_[node] && at >= line) first = std::min(first, at);
+    }
+    return first;
   }
 
   /// A model that starts over from its first line is called again.
@@ -193,12 +208,14 @@ class ProgramLoops {
   const StackTable& stacks_;
   const FrameTable& frames_;
   std::vector<uint32_t> call_count_;  // by node: calls of modules at or above it
+  std::vector<bool> calls_model_;     // by node: calls of modules at, above or below it
   std::vector<uint32_t> first_line_;  // by node: the lowest line of what it calls
 };
 
-// Of the loops of one function, the jumps of the outermost: those that come from as far down as a jump to its top does.
+// Of the loops of one function, the jumps of the outermost: those that come from as far down as a jump to its top does,
+// and go up beyond the first call of a model. A loop of decodes may end on the same line as the loop of requests.
 std::vector<LoopJump> JumpsOfOutermost(const Store& store, const PythonCalls& calls, std::span<const LoopJump> jumps,
-                                       uint32_t loop_node) {
+                                       const ProgramLoops& loops, uint32_t loop_node) {
   const auto line_of = [&](uint32_t node) { return store.stacks.frames().line[calls.stacks().frame[node].value]; };
   uint32_t top = UINT32_MAX;
   uint32_t bottom = UINT32_MAX;  // the highest line from which the top is reached
@@ -208,9 +225,11 @@ std::vector<LoopJump> JumpsOfOutermost(const Store& store, const PythonCalls& ca
     top = std::min(top, line_of(jump.to_node));
     if (line_of(jump.to_node) == top) bottom = std::min(bottom, line_of(jump.from_node));
   }
+  const uint32_t model_line = loops.FirstModelLine(loop_node, top);
   std::vector<LoopJump> outermost;
   for (const LoopJump& jump : jumps) {
-    if (jump.loop_node == loop_node && line_of(jump.from_node) >= bottom) outermost.push_back(jump);
+    if (jump.loop_node != loop_node || line_of(jump.from_node) < bottom) continue;
+    if (line_of(jump.to_node) == top || line_of(jump.to_node) <= model_line) outermost.push_back(jump);
   }
   return outermost;
 }
@@ -242,7 +261,7 @@ std::vector<uint32_t> StepsOfInference(const Store& store, const Heap& heap, con
   const auto is_forward = [](Phase phase) { return phase == Phase::kForward || phase == Phase::kEval; };
   const bool forward_before = std::any_of(phases.begin() + first, phases.begin() + enters, is_forward);
   if (forward_before && enters < phases.size()) begins.push_back(enters);
-  for (const LoopJump& jump : JumpsOfOutermost(store, calls, jumps, loop)) {
+  for (const LoopJump& jump : JumpsOfOutermost(store, calls, jumps, loops, loop)) {
     if (jump.seq > begins.back()) begins.push_back(jump.seq);
   }
   return begins;
