@@ -39,6 +39,37 @@ TEST(Categorize, TheSameWithoutStacks) {
   EXPECT_EQ(counts[Category::kUnknown], 0);
 }
 
+// FSDP makes the shards and moves them between cards; the stacks of both lie in its own code.
+TEST(Categorize, ShardsAreParametersAndGradients) {
+  TestProgram program;
+  constexpr uint64_t kShardBytes = 3 << 20;
+  const uint32_t shard =
+      program.Alloc(kShardBytes, {"<module>@train.py:3", "__init__@torch/distributed/fsdp/_future.py:99",
+                                  "shard_it@torch/distributed/fsdp/_future.py:131"});
+  std::vector<uint32_t> moved;
+  std::vector<uint32_t> gradients;
+  for (int step = 0; step < 3; ++step) {
+    moved.push_back(program.Alloc(8 * kShardBytes, {"<module>@train.py:9", "_call_impl@torch/nn/modules/module.py:1",
+                                                    "gather@torch/distributed/fsdp/_future.py:162"}));
+    program.Free(moved.back(), {"<module>@train.py:9", "_call_impl@torch/nn/modules/module.py:1",
+                                "gather@torch/distributed/fsdp/_future.py:170"});
+    program.Free(program.Alloc(9 << 20, {"<module>@train.py:9", "_call_impl@torch/nn/modules/module.py:1"}),
+                 {"<module>@train.py:9", "_call_impl@torch/nn/modules/module.py:1"});
+    const uint32_t root = program.Alloc(4, {"<module>@train.py:10", "_make_grads@torch/autograd/__init__.py:2"});
+    program.Free(program.Alloc(9 << 20, {}), {});
+    moved.push_back(program.Alloc(8 * kShardBytes, {"hook@torch/distributed/fsdp/_future.py:391"}));
+    gradients.push_back(program.Alloc(kShardBytes, {"hook@torch/distributed/fsdp/_future.py:403"}));
+    program.Free(moved.back(), {"hook@torch/distributed/fsdp/_future.py:410"});
+    program.Free(root, {"<module>@train.py:10", "backward@torch/autograd/__init__.py:9"});
+    program.Free(gradients.back(), {"<module>@train.py:11", "zero_grad@torch/optim/optimizer.py:900"});
+  }
+  const Store store = program.Finish();
+  const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
+  EXPECT_EQ(analysis.CategoryOf(shard), Category::kParameter);
+  for (const uint32_t row : moved) EXPECT_EQ(analysis.CategoryOf(row), Category::kCommunication) << row;
+  for (const uint32_t row : gradients) EXPECT_EQ(analysis.CategoryOf(row), Category::kGradient) << row;
+}
+
 // Adagrad makes its states before the first step.
 TEST(Categorize, WhatIsLoadedTwiceAreStates) {
   TestProgram program(false);

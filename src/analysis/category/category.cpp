@@ -25,6 +25,8 @@ constexpr Rule kRules[] = {
     {"torch/optim/optimizer.py", "wrapper", Category::kOptimizerState},
     {"", "Backward0::apply", Category::kGradient},
     {"_fsdp_param.py", "alloc_storage", Category::kParameter},
+    {"torch/distributed/fsdp/", "_init_sharded_param", Category::kParameter},
+    {"torch/distributed/fsdp/", "_get_shard", Category::kParameter},
     {"torch/distributed/fsdp/", "", Category::kCommunication},
     {"torch/distributed/distributed_c10d.py", "", Category::kCommunication},
     {"torch/nn/parallel/distributed.py", "", Category::kCommunication},

@@ -8,7 +8,12 @@ namespace {
 // A backward gives back blocks of the forward at least this often.
 constexpr uint32_t kFewestRuns = 3;
 
-/// A scalar that may be a root gradient.
+// A root gradient that is no scalar is known by the gradients of the backward too.
+constexpr size_t kFewestGradients = 3;
+
+enum class Root : uint8_t { kScalar, kTensor };
+
+/// A block that may be a root gradient.
 struct Candidate {
   uint32_t begin = 0;
   uint32_t end = 0;
@@ -22,13 +27,25 @@ class PassFinder {
 
   std::vector<BackwardPass> Run() {
     CountCrossings();
+    std::vector<Candidate> accepted = Accept(Candidates(Root::kScalar, {}), Root::kScalar);
+    for (const Candidate& found : Accept(Candidates(Root::kTensor, accepted), Root::kTensor)) accepted.push_back(found);
+    std::sort(accepted.begin(), accepted.end(),
+              [](const Candidate& a, const Candidate& b) { return a.begin < b.begin; });
+    AddAlike(accepted);
+    return ToPasses(accepted);
+  }
+
+ private:
+  // Of candidates that overlap, one; in order.
+  std::vector<Candidate> Accept(const std::vector<Candidate>& candidates, Root root) {
     std::vector<Candidate> accepted;
-    for (Candidate candidate : Candidates()) {
+    for (Candidate candidate : candidates) {
       const auto inner = std::upper_bound(accepted.begin(), accepted.end(), candidate.begin,
                                           [](uint32_t begin, const Candidate& other) { return begin < other.end; });
       if (inner != accepted.end() && inner->begin < candidate.begin) continue;
       if (!GivesBackInReverse(candidate)) continue;
-      // Other scalars live while the backward runs too; the shortest of those that see most of it is the root.
+      if (root == Root::kTensor && GradientSizes(candidate.begin, candidate.end).size() < kFewestGradients) continue;
+      // Other blocks live while the backward runs too; the shortest of those that see most of it is the root.
       const bool is_wider = std::any_of(inner, accepted.end(), [&](const Candidate& other) {
         return candidate.unwound_count < 2 * other.unwound_count;
       });
@@ -36,11 +53,9 @@ class PassFinder {
       accepted.erase(inner, accepted.end());
       accepted.push_back(candidate);
     }
-    AddAlike(accepted);
-    return ToPasses(accepted);
+    return accepted;
   }
 
- private:
   // At each event, the runs of frees still to come that give back a block which lives there.
   void CountCrossings() {
     std::vector<int32_t> change(events_.size() + 1, 0);
@@ -54,16 +69,27 @@ class PassFinder {
     for (size_t i = 0; i < events_.size(); ++i) crossing_count_[i] = static_cast<uint32_t>(sum += change[i]);
   }
 
-  // Scalars at whose end most of what the forward kept is gone; those that end first come first, of equal ones the
-  // last to start.
-  std::vector<Candidate> Candidates() const {
+  // Blocks at whose end most of what the forward kept is gone; those that end first come first, of equal ones the last
+  // to start. One that an accepted backward made, the gradient of a later part's input, counts from its end on.
+  std::vector<Candidate> Candidates(Root root, const std::vector<Candidate>& accepted) const {
     std::vector<Candidate> candidates;
     for (uint32_t i = 0; i < events_.size(); ++i) {
-      if (!events_[i].is_alloc || !events_[i].IsScalar()) continue;
+      if (!events_[i].is_alloc || events_[i].IsScalar() != (root == Root::kScalar)) continue;
+      const auto other = std::lower_bound(accepted.begin(), accepted.end(), i,
+                                          [](const Candidate& pass, uint32_t index) { return pass.end < index; });
+      const bool is_within = other != accepted.end() && other->begin < i;
+      // A program whose losses are scalars starts a backward with another block only to go on where one ended.
+      if (!accepted.empty() && !is_within) continue;
+      const auto next = is_within ? other + 1 : other;
+      const uint32_t begin = is_within ? other->end + 1 : i;
       const uint32_t end = std::min(events_[i].free_index, last_failure_index_);
-      if (end == kNone || end < i + 2 * kFewestRuns || crossing_count_[i] < kFewestRuns) continue;
+      if (end == kNone || end < begin + 2 * kFewestRuns || crossing_count_[begin] < kFewestRuns) continue;
+      if (next != accepted.end() && next->begin < end) continue;
+      // While a forward runs, more and more waits to be given back.
+      const uint32_t soon = begin + (end - begin) / 8;
+      if (root == Root::kTensor && crossing_count_[soon] > crossing_count_[begin]) continue;
       const uint32_t left = end + 1 < events_.size() ? crossing_count_[end + 1] : 0;
-      if (left * 10 <= crossing_count_[i] * 6) candidates.push_back({i, end, 0});
+      if (left * 10 <= crossing_count_[begin] * 6) candidates.push_back({begin, end, 0});
     }
     std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
       return a.end != b.end ? a.end < b.end : a.begin > b.begin;
@@ -102,7 +128,6 @@ class PassFinder {
   // A backward of few operations, as in a captured graph, is known by gradients of the same sizes in the same order as
   // another one's.
   void AddAlike(std::vector<Candidate>& accepted) {
-    constexpr size_t kFewestGradients = 3;
     std::vector<std::vector<uint64_t>> known;
     uint32_t longest = 0;
     for (const Candidate& candidate : accepted) {

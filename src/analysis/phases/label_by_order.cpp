@@ -17,6 +17,8 @@ struct IndexRange {
 
 // Fewer gradients that are dropped together are taken for something else.
 constexpr uint32_t kFewestDropped = 3;
+// Fewer blocks that last are no model.
+constexpr uint32_t kFewestLoaded = 4;
 
 class OrderLabeller {
  public:
@@ -291,6 +293,7 @@ class OrderLabeller {
   void LabelWithoutBackward() {
     uint32_t load_end = LoadEnd(kNone);
     if (load_end == 0) load_end = std::min(LoadEnd(LastAlloc()), FirstFree());
+    if (load_end == 0 && failure_index_ == kNone) load_end = EndOfLasting(LastAlloc());
     if (load_end == 0) return;
     Fill(0, load_end, Phase::kLoad);
     Fill(load_end, count_, failure_index_ == kNone ? Phase::kEval : Phase::kForward);
@@ -299,7 +302,6 @@ class OrderLabeller {
   // After the leading blocks that live beyond `index`, hardly others between them; 0 where they are too few.
   uint32_t LoadEnd(uint32_t index) const {
     constexpr uint32_t kMostBetween = 3;
-    constexpr uint32_t kFewestLoaded = 4;
     uint32_t end = 0;
     uint32_t loaded_count = 0;
     uint32_t between_count = 0;
@@ -314,6 +316,25 @@ class OrderLabeller {
       end = i + 1;
     }
     return loaded_count < kFewestLoaded ? 0 : end;
+  }
+
+  // After the leading part in which the blocks that live beyond `index` outweigh the others; 0 where none is. Weights
+  // may be made in one precision first and then in another.
+  uint32_t EndOfLasting(uint32_t index) const {
+    constexpr int64_t kWeight = 2;  // a block that lasts counts as much as so many others
+    int64_t balance = 0;
+    int64_t best = 0;
+    uint32_t end = 0;
+    uint32_t lasting_count = 0;
+    for (uint32_t i = 0; i < count_; ++i) {
+      if (!events_[i].is_alloc) continue;
+      lasting_count += events_[i].LivesBeyond(index) ? 1 : 0;
+      balance += events_[i].LivesBeyond(index) ? kWeight : -1;
+      if (balance <= best || lasting_count < kFewestLoaded) continue;
+      best = balance;
+      end = i + 1;
+    }
+    return end;
   }
 
   uint32_t FirstFree() const {

@@ -58,6 +58,36 @@ TEST(BackwardPasses, AScalarInTheForwardStartsNone) {
   EXPECT_EQ(passes[0].begin, 16U);
 }
 
+// tensor.backward(gradient) starts with a block of any size; what else lives while the backward runs is no root.
+TEST(BackwardPasses, AGradientOfAnySizeStartsOneWhereNoScalarDoes) {
+  TestProgram program(false);
+  constexpr int kLayers = 10;
+  std::vector<uint32_t> roots;
+  std::vector<uint32_t> gradients;
+  for (int step = 0; step < 3; ++step) {
+    const uint32_t batch = program.Alloc(3 << 20, {});
+    std::vector<uint32_t> kept;
+    for (int i = 0; i < kLayers; ++i) {
+      kept.push_back(program.Alloc(4 << 20, {}));
+      program.Free(program.Alloc(5 << 20, {}), {});
+    }
+    roots.push_back(program.event_count());
+    const uint32_t root = program.Alloc(4096, {});
+    for (; !kept.empty(); kept.pop_back()) {
+      gradients.push_back(program.Alloc(1 << 20, {}));
+      program.Free(kept.back(), {});
+    }
+    program.Free(root, {});
+    program.Free(batch, {});
+    for (; !gradients.empty(); gradients.pop_back()) program.Free(gradients.back(), {});
+  }
+  const Store store = program.Finish();
+  const OrderEvents events = EventsOf(store);
+  const std::vector<BackwardPass> passes = FindBackwardPasses(events, kNone);
+  ASSERT_EQ(passes.size(), roots.size());
+  for (size_t i = 0; i < roots.size(); ++i) EXPECT_EQ(events[passes[i].begin].seq, roots[i]) << i;
+}
+
 TEST(BackwardPasses, InferenceHasNone) {
   TestProgram program(false);
   for (int batch = 0; batch < 10; ++batch) {
@@ -73,6 +103,35 @@ TEST(BackwardPasses, InferenceHasNone) {
   }
   const Store store = program.Finish();
   EXPECT_TRUE(FindBackwardPasses(EventsOf(store), kNone).empty());
+}
+
+// Weights that are made in one precision and kept in another, a cache of fixed size, and calls that keep nothing.
+TEST(LabelByOrder, InferenceWithWeightsThatAreConvertedIsLoadedFirst) {
+  TestProgram program(false);
+  std::vector<uint32_t> wide;
+  std::vector<uint32_t> lasting;
+  for (int i = 0; i < 40; ++i) wide.push_back(program.Alloc(4 << 20, {}));
+  for (const uint32_t weight : wide) {
+    lasting.push_back(program.Alloc(2 << 20, {}));
+    program.Free(weight, {});
+  }
+  for (int i = 0; i < 8; ++i) lasting.push_back(program.Alloc(8 << 20, {}));
+  const uint32_t load_end = program.event_count();
+  for (int call = 0; call < 20; ++call) {
+    uint32_t input = program.Alloc(1 << 20, {});
+    for (int layer = 0; layer < 12; ++layer) {
+      const uint32_t output = program.Alloc(1 << 20, {});
+      program.Free(input, {});
+      input = output;
+    }
+    program.Free(input, {});
+  }
+  for (const uint32_t block : lasting) program.Free(block, {});
+  const Store store = program.Finish();
+  const std::vector<Phase> phases = LabelByOrder(store, store.heaps[0]);
+  EXPECT_EQ(phases[0], Phase::kLoad);
+  EXPECT_EQ(phases[load_end - 1], Phase::kLoad);
+  EXPECT_EQ(phases[load_end], Phase::kEval);
 }
 
 // Any order of events is answered, and the passes never overlap.

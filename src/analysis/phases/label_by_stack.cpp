@@ -26,13 +26,8 @@ class Labeller {
         labels_(heap.events.size()) {}
 
   StackLabels Run() {
-    for (uint32_t seq = 0; seq < labels_.size(); ++seq) {
-      NotePhase(FromStack(seq));
-      // A backward that is started with a gradient of its own, not from a scalar, allocates in the engine alone.
-      const bool is_of_engine =
-          store_.events.stack[Row(seq)].value == 0 && store_.events.kind[Row(seq)] == EventKind::kAlloc && has_forward_;
-      has_backward_ = has_backward_ || is_of_engine;
-    }
+    for (uint32_t seq = 0; seq < labels_.size(); ++seq) NotePhase(FromStack(seq));
+    has_backward_ = has_backward_ || (has_forward_ && EngineShowsItself());
     for (uint32_t seq = 0; seq < labels_.size(); ++seq) labels_[seq] = Label(seq);
     StackLabels result;
     result.is_plain.resize(labels_.size());
@@ -63,6 +58,39 @@ class Labeller {
   void NotePhase(std::optional<Phase> phase) {
     has_backward_ = has_backward_ || phase == Phase::kBackward;
     has_forward_ = has_forward_ || phase == Phase::kForward || phase == Phase::kLoss;
+  }
+
+  // A backward that starts with a gradient of the program's own leaves no frame of PyTorch. The engine's threads show
+  // by what they do: without stacks they make blocks and give back what stacks made, an older block each time.
+  bool EngineShowsItself() const {
+    constexpr uint32_t kFewestRuns = 8;
+    uint32_t run_count = 0;  // of frees between allocations without stacks
+    uint32_t fall_count = 0;
+    uint32_t oldest_seq = kNone;  // given back in the run at hand
+    uint32_t last_oldest_seq = 0;
+    bool is_engine = false;
+    for (uint32_t seq = 0; seq < labels_.size(); ++seq) {
+      const EventKind kind = store_.events.kind[Row(seq)];
+      if (kind == EventKind::kAlloc) {
+        if (oldest_seq != kNone) {
+          ++run_count;
+          fall_count += oldest_seq < last_oldest_seq ? 1 : 0;
+          last_oldest_seq = oldest_seq;
+        }
+        oldest_seq = kNone;
+        is_engine = store_.events.stack[Row(seq)].value == 0;
+      }
+      if (kind == EventKind::kFreeRequested && is_engine && IsSilent(seq))
+        oldest_seq = std::min(oldest_seq, MadeAt(seq));
+    }
+    return run_count >= kFewestRuns && fall_count * 10 >= run_count * 6;
+  }
+
+  // When the block that an event gives back was made, if a stack says by what; else kNone.
+  uint32_t MadeAt(uint32_t seq) const {
+    const uint32_t allocation = store_.events.allocation[Row(seq)];
+    const bool has_stack = allocation != kNone && store_.allocations.stack[allocation].value != 0;
+    return has_stack ? store_.allocations.alloc_seq[allocation] : kNone;
   }
 
   std::optional<Phase> PhaseOfAllocation(uint32_t seq) const {

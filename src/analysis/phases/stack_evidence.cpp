@@ -21,6 +21,7 @@ enum FrameMark : uint16_t {
   kMarkAutogradApply = 2048,
   kMarkMainThread = 8192,
   kMarkContext = 16384,  // enters or leaves a context manager
+  kMarkStep = 32768,     // step of an optimizer, PyTorch's or the program's own
 };
 
 /// A frame matches when `file` is part of its path and `function` is its name (or part of it, with `partial`).
@@ -44,7 +45,7 @@ constexpr Rule kRules[] = {
     {"torch/optim/swa_utils.py", "", 0, true},
     {"torch/optim/optimizer.py", "wrapper", kMarkOptimizer},
     {"torch/optim/optimizer.py", "profile_hook_step", kMarkOptimizer},
-    {"torch/optim/", "step", kMarkOptimizer},
+    {"torch/optim/", "step", kMarkOptimizer | kMarkStep},
     {"torch/optim/", "_multi_tensor_", kMarkOptimizer, true},
     {"torch/optim/", "_single_tensor_", kMarkOptimizer, true},
     {"torch/optim/", "_fused_", kMarkOptimizer, true},
@@ -94,8 +95,10 @@ constexpr Rule kRules[] = {
     {"torch/optim/", "__init__", kMarkLoad},
     {"torch/nn/parallel/distributed.py", "__init__", kMarkLoad},
     {"torch/distributed/fsdp/_fully_shard/_fully_shard.py", "fully_shard", kMarkLoad},
+    {"torch/distributed/fsdp/", "__init__", kMarkLoad},
     {"torch/utils/data/", "", kMarkInput, true},
     {"", "send_to_device", kMarkInput},
+    {"", "step", kMarkStep},
     {"", "<module>", kMarkMainThread},
     {"", "_run_module_as_main", kMarkMainThread},
 };
@@ -115,6 +118,13 @@ std::vector<uint16_t> MarkFrames(const Store& store) {
   for (uint32_t row = 0; row < frames.size(); ++row)
     marks[row] = MarksOf(store.String(frames.file[row]), store.String(frames.function[row]));
   return marks;
+}
+
+// Optimizer.step(closure): the optimizer calls back into the program, which runs the model and its backward there. What
+// lies in the closure is named by its own frames, as if the program had called it.
+bool StartsClosure(std::optional<Phase> caller, uint16_t caller_own, bool caller_calls_model, uint16_t own) {
+  const bool is_of_optimizer = (own & (kMarkOptimizer | kMarkStep)) != 0;
+  return caller == Phase::kOptimizer && (caller_own & kMarkStep) != 0 && caller_calls_model && !is_of_optimizer;
 }
 
 // The phase of a node from the phase of its caller, the marks of all its callers and its own.
@@ -137,6 +147,16 @@ std::optional<Phase> PhaseOf(std::optional<Phase> caller, uint16_t above, uint16
   if ((own & kMarkLoad) != 0) return Phase::kLoad;
   if ((own & kMarkInput) != 0) return Phase::kInput;
   return std::nullopt;
+}
+
+// Nodes from which a module or the backward is called, at any depth.
+std::vector<bool> CallersOfModel(const StackTable& stacks, const std::vector<uint16_t>& frame_marks) {
+  std::vector<bool> calls_model(stacks.size(), false);
+  for (size_t row = stacks.size(); row-- > 1;) {  // parents come first
+    const bool is_call = (frame_marks[stacks.frame[row].value] & (kMarkModuleCall | kMarkBackward)) != 0;
+    if (is_call || calls_model[row]) calls_model[stacks.parent[row].value] = true;
+  }
+  return calls_model;
 }
 
 uint32_t Bit(Phase phase) { return 1U << static_cast<uint32_t>(phase); }
@@ -183,6 +203,7 @@ void SpreadFromSiblings(const Store& store, std::vector<std::optional<Phase>>& p
 StackEvidence FindStackEvidence(const Store& store) {
   const StackTable& stacks = store.stacks.stacks();
   const std::vector<uint16_t> frame_marks = MarkFrames(store);
+  const std::vector<bool> calls_model = CallersOfModel(stacks, frame_marks);
   StackEvidence evidence;
   evidence.phase.resize(stacks.size());
   evidence.is_engine_thread.resize(stacks.size());
@@ -195,7 +216,10 @@ StackEvidence FindStackEvidence(const Store& store) {
     marks[row] = marks[parent] | own;
     outermost[row] = parent == 0 ? row : outermost[parent];
     const bool starts_in_engine = parent == 0 && (own & kMarkAutogradApply) != 0;
-    evidence.phase[row] = starts_in_engine ? Phase::kBackward : PhaseOf(evidence.phase[parent], marks[parent], own);
+    const uint16_t caller_own = parent == 0 ? 0 : frame_marks[stacks.frame[parent].value];
+    std::optional<Phase> caller = evidence.phase[parent];
+    if (StartsClosure(caller, caller_own, calls_model[parent], own)) caller.reset();
+    evidence.phase[row] = starts_in_engine ? Phase::kBackward : PhaseOf(caller, marks[parent], own);
     const std::optional<Phase> phase = evidence.phase[row];
     const bool only_main = phase == Phase::kOptimizer || phase == Phase::kZeroGrad || phase == Phase::kLoad ||
                            (own & kMarkMainThread) != 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/phases/loop_ends.h"
 #include "analysis/phases/loop_jumps.h"
 #include "base/flat_map.h"
 
@@ -44,24 +45,9 @@ std::vector<Phase> NextStrongPhases(const std::vector<Phase>& phases) {
   return next;
 }
 
-// Nearest common caller of two stacks.
-uint32_t CommonCaller(const StackTable& stacks, uint32_t a, uint32_t b) {
-  while (a != b) {
-    uint32_t& deeper = stacks.depth[a] >= stacks.depth[b] ? a : b;
-    deeper = stacks.parent[deeper].value;
-  }
-  return a;
-}
-
-// The caller of `node` that is as deep as `depth`; itself where it is not deeper.
-uint32_t CallerAt(const StackTable& stacks, uint32_t node, uint16_t depth) {
-  while (stacks.depth[node] > depth) node = stacks.parent[node].value;
-  return node;
-}
-
 // Cycles by jumps of the training loop: it starts over after a backward, in a function that called the forward as well
 // as the backward and the update. Where a branch of the loop goes another way once, it starts over
-// without a jump when it comes back to a call that has made whole cycles before.
+// without a jump when it comes back to a call that has made whole cycles before. A second loop starts behind the first.
 std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
                                  const PythonCalls& calls, std::span<const LoopJump> jumps) {
   const StackTable& stacks = calls.stacks();
@@ -71,6 +57,8 @@ std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std
   uint32_t caller = kNone;  // called everything since the forward began
   bool is_one_call = true;  // since the cycle began, not only since the last forward
   FlatMap<uint32_t, bool> made_whole_cycle;
+  const LoopEnds loop_ends(store, heap, calls, jumps);
+  uint32_t forward_stack = 0;
   bool had_backward = StartsInStep(phases);
   bool had_update = false;
   for (uint32_t seq = cycles[0].begin_seq; seq < phases.size(); ++seq) {
@@ -85,7 +73,8 @@ std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std
       return had_update && beside != caller && made_whole_cycle.contains(beside);
     };
     const bool starts_anew = had_update && seq > 0 && phases[seq - 1] == Phase::kLoad;  // another model is trained now
-    if (had_backward && starts_forward && (starts_over || starts_anew || comes_back())) {
+    const auto moves_on = [&] { return had_update && loop_ends.IsBehind(seq, stack, caller, forward_stack); };
+    if (had_backward && starts_forward && (starts_over || starts_anew || comes_back() || moves_on())) {
       if (starts_over && had_update && is_one_call) made_whole_cycle[caller] = true;
       is_one_call = true;
       cycles.back().has_update = cycles.back().has_update || phase == Phase::kZeroGrad;
@@ -100,6 +89,7 @@ std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std
     }
     const bool is_main =
         phase == Phase::kForward || phase == Phase::kLoss || phase == Phase::kOptimizer || phase == Phase::kClip;
+    if (is_main && stack != 0 && caller == kNone) forward_stack = stack;
     if (is_main && stack != 0) caller = caller == kNone ? stack : CommonCaller(stacks, caller, stack);
     had_backward = had_backward || phase == Phase::kBackward;
     had_update = had_update || (had_backward && IsUpdate(phase));
@@ -177,6 +167,7 @@ class ProgramLoops {
       : stacks_(calls.stacks()),
         frames_(store.stacks.frames()),
         call_count_(stacks_.size(), 0),
+        calls_model_(stacks_.size(), false),
         first_line_(stacks_.size(), UINT32_MAX) {
     std::vector<bool> calls_module(frames_.size(), false);
     for (uint32_t frame = 0; frame < frames_.size(); ++frame) {
@@ -190,6 +181,20 @@ class ProgramLoops {
       call_count_[node] = call_count_[parent] + (is_first ? 1 : 0);
       first_line_[parent] = std::min(first_line_[parent], frames_.line[frame]);
     }
+    for (auto node = static_cast<uint32_t>(stacks_.size()); node-- > 1;) {
+      if (call_count_[node] > 0) calls_model_[node] = true;
+      if (calls_model_[node]) calls_model_[stacks_.parent[node].value] = true;
+    }
+  }
+
+  /// The first line of a function, from `line` on, that calls a model; UINT32_MAX without one.
+  uint32_t FirstModelLine(uint32_t caller, uint32_t line) const {
+    uint32_t first = UINT32_MAX;
+    for (uint32_t node = caller + 1; node < stacks_.size(); ++node) {
+      const uint32_t at = frames_.line[stacks_.frame[node].value];
+      if (stacks_.parent[node].value == caller && calls_model_[node] && at >= line) first = std::min(first, at);
+    }
+    return first;
   }
 
   /// A model that starts over from its first line is called again.
@@ -203,12 +208,14 @@ class ProgramLoops {
   const StackTable& stacks_;
   const FrameTable& frames_;
   std::vector<uint32_t> call_count_;  // by node: calls of modules at or above it
+  std::vector<bool> calls_model_;     // by node: calls of modules at, above or below it
   std::vector<uint32_t> first_line_;  // by node: the lowest line of what it calls
 };
 
-// Of the loops of one function, the jumps of the outermost: those that come from as far down as a jump to its top does.
+// Of the loops of one function, the jumps of the outermost: those that come from as far down as a jump to its top does,
+// and go up beyond the first call of a model. A loop of decodes may end on the same line as the loop of requests.
 std::vector<LoopJump> JumpsOfOutermost(const Store& store, const PythonCalls& calls, std::span<const LoopJump> jumps,
-                                       uint32_t loop_node) {
+                                       const ProgramLoops& loops, uint32_t loop_node) {
   const auto line_of = [&](uint32_t node) { return store.stacks.frames().line[calls.stacks().frame[node].value]; };
   uint32_t top = UINT32_MAX;
   uint32_t bottom = UINT32_MAX;  // the highest line from which the top is reached
@@ -218,9 +225,11 @@ std::vector<LoopJump> JumpsOfOutermost(const Store& store, const PythonCalls& ca
     top = std::min(top, line_of(jump.to_node));
     if (line_of(jump.to_node) == top) bottom = std::min(bottom, line_of(jump.from_node));
   }
+  const uint32_t model_line = loops.FirstModelLine(loop_node, top);
   std::vector<LoopJump> outermost;
   for (const LoopJump& jump : jumps) {
-    if (jump.loop_node == loop_node && line_of(jump.from_node) >= bottom) outermost.push_back(jump);
+    if (jump.loop_node != loop_node || line_of(jump.from_node) < bottom) continue;
+    if (line_of(jump.to_node) == top || line_of(jump.to_node) <= model_line) outermost.push_back(jump);
   }
   return outermost;
 }
@@ -252,7 +261,7 @@ std::vector<uint32_t> StepsOfInference(const Store& store, const Heap& heap, con
   const auto is_forward = [](Phase phase) { return phase == Phase::kForward || phase == Phase::kEval; };
   const bool forward_before = std::any_of(phases.begin() + first, phases.begin() + enters, is_forward);
   if (forward_before && enters < phases.size()) begins.push_back(enters);
-  for (const LoopJump& jump : JumpsOfOutermost(store, calls, jumps, loop)) {
+  for (const LoopJump& jump : JumpsOfOutermost(store, calls, jumps, loops, loop)) {
     if (jump.seq > begins.back()) begins.push_back(jump.seq);
   }
   return begins;

@@ -7,6 +7,7 @@
 #include "analysis/phases/evaluation.h"
 #include "analysis/phases/label_by_order.h"
 #include "analysis/phases/label_by_stack.h"
+#include "analysis/phases/own_update.h"
 #include "analysis/phases/period.h"
 #include "analysis/phases/stack_evidence.h"
 #include "analysis/phases/steps.h"
@@ -75,6 +76,7 @@ Timeline FindTimeline(const Store& store, const Heap& heap) {
     calls = FindPythonCalls(store);
     jumps = FindLoopJumps(store, heap, calls);
     StackLabels labels = LabelByStack(store, heap, FindStackEvidence(store), jumps, named);
+    NameOwnUpdates(store, heap, labels);
     MarkEvaluation(store, heap, labels);
     for (uint32_t seq = 0; seq < named.size(); ++seq) {
       if (named[seq] && IsKindOfForward(labels.phase[seq]) && IsPurposeOfForward(*named[seq]))

@@ -130,6 +130,132 @@ TEST(Timeline, AForwardWithoutModulesIsOne) {
   EXPECT_EQ(timeline.phase_of_event[1], Phase::kForward);
 }
 
+// Optimizer.step(closure) runs the model and the backward below the optimizer's frames; its own work is beside them.
+TEST(Timeline, AClosureOfTheOptimizerIsNamedByItsOwnFrames) {
+  TestProgram program;
+  for (int step = 0; step < 3; ++step) {
+    const uint32_t hidden = program.Alloc(
+        4 << 20, {"<module>@train.py:9", "wrapper@torch/optim/optimizer.py:485", "step@torch/optim/sgd.py:115",
+                  "closure@train.py:5", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
+    const uint32_t root =
+        program.Alloc(4, {"<module>@train.py:9", "wrapper@torch/optim/optimizer.py:485", "step@torch/optim/sgd.py:115",
+                          "closure@train.py:6", "_make_grads@torch/autograd/__init__.py:2"});
+    const uint32_t gradient = program.Alloc(1 << 20, {});
+    program.Free(hidden, {});
+    program.Free(root, {"<module>@train.py:9", "wrapper@torch/optim/optimizer.py:485", "step@torch/optim/sgd.py:115",
+                        "closure@train.py:6", "backward@torch/autograd/__init__.py:2"});
+    program.Free(program.Alloc(1 << 20, {"<module>@train.py:9", "wrapper@torch/optim/optimizer.py:485",
+                                         "step@torch/optim/sgd.py:130", "helper@mine.py:2"}),
+                 {"<module>@train.py:9", "wrapper@torch/optim/optimizer.py:485", "step@torch/optim/sgd.py:130"});
+    program.Free(gradient, {"<module>@train.py:10", "zero_grad@torch/optim/optimizer.py:900"});
+  }
+  const Store store = program.Finish();
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  ASSERT_EQ(timeline.steps.size(), 3U);
+  const std::vector<Phase> expected = {Phase::kForward, Phase::kBackward, Phase::kOptimizer, Phase::kZeroGrad};
+  for (uint32_t step = 0; step < 3; ++step) EXPECT_EQ(PhasesOfStep(timeline, step), expected) << "step " << step;
+}
+
+// An optimizer of the program's own: stacks name its functions, but none of them is known.
+TEST(Timeline, AnOwnOptimizerIsKnownByTheSizesOfTheGradients) {
+  TestProgram program;
+  constexpr uint64_t kWeights[] = {3 << 20, 5 << 20, 7 << 20};
+  for (const uint64_t size : kWeights)
+    program.Alloc(size, {"<module>@train.py:2", "_apply@torch/nn/modules/module.py:9"});
+  for (int step = 0; step < 3; ++step) {
+    std::vector<uint32_t> kept;
+    for (const uint64_t size : kWeights) {
+      kept.push_back(program.Alloc(9 * size, {"<module>@train.py:9", "_call_impl@torch/nn/modules/module.py:1700"}));
+    }
+    const uint32_t root = program.Alloc(4, {"<module>@train.py:10", "_make_grads@torch/autograd/__init__.py:2"});
+    std::vector<uint32_t> gradients;
+    for (size_t layer = std::size(kWeights); layer-- > 0; kept.pop_back()) {
+      gradients.push_back(program.Alloc(kWeights[layer], {}));
+      program.Free(kept.back(), {});
+    }
+    program.Free(root, {"<module>@train.py:10", "backward@torch/autograd/__init__.py:9"});
+    for (const uint64_t size : kWeights) {
+      program.Free(program.Alloc(size, {"<module>@train.py:11", "apply@rule.py:5"}),
+                   {"<module>@train.py:11", "apply@rule.py:6"});
+    }
+    for (const uint32_t gradient : gradients) program.Free(gradient, {"<module>@train.py:12", "forget@rule.py:9"});
+  }
+  const Store store = program.Finish();
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  ASSERT_EQ(timeline.steps.size(), 3U);
+  const std::vector<Phase> expected = {Phase::kForward, Phase::kBackward, Phase::kOptimizer, Phase::kZeroGrad};
+  for (uint32_t step = 0; step < 3; ++step) EXPECT_EQ(PhasesOfStep(timeline, step), expected) << "step " << step;
+}
+
+// tensor.backward(gradient) makes no gradient of the loss by itself, and the engine runs without frames.
+TEST(Timeline, ABackwardThatStartsWithAGradientIsKnownByTheEngine) {
+  TestProgram program;
+  constexpr int kLayers = 10;
+  for (int step = 0; step < 3; ++step) {
+    std::vector<uint32_t> kept;
+    std::vector<uint32_t> gradients;
+    for (int i = 0; i < kLayers; ++i)
+      kept.push_back(program.Alloc(4 << 20, {"<module>@train.py:9", "_call_impl@torch/nn/modules/module.py:1700"}));
+    const uint32_t root = program.Alloc(4096, {"<module>@train.py:10"});
+    for (; !kept.empty(); kept.pop_back()) {
+      gradients.push_back(program.Alloc(1 << 20, {}));
+      program.Free(kept.back(), {});
+    }
+    program.Free(root, {"<module>@train.py:10"});
+    for (const uint32_t row : gradients) program.Free(row, {"<module>@train.py:11", "zero_grad@torch/optim/sgd.py:9"});
+  }
+  const Store store = program.Finish();
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  ASSERT_EQ(timeline.steps.size(), 3U);
+  for (uint32_t step = 0; step < 3; ++step) {
+    const std::vector<Phase> phases = PhasesOfStep(timeline, step);
+    EXPECT_EQ(phases.front(), Phase::kForward) << step;
+    EXPECT_NE(std::find(phases.begin(), phases.end(), Phase::kBackward), phases.end()) << step;
+    EXPECT_EQ(phases.back(), Phase::kZeroGrad) << step;
+  }
+}
+
+// One update of the weights, called from a line of the training program.
+void Update(TestProgram& program, std::string_view line) {
+  const uint32_t hidden = program.Alloc(
+      4 << 20, {"<module>@train.py:90", line, "step@train.py:2", "_call_impl@torch/nn/modules/module.py:1700"});
+  const uint32_t root =
+      program.Alloc(4, {"<module>@train.py:90", line, "step@train.py:3", "_make_grads@torch/autograd/__init__.py:2"});
+  const uint32_t gradient = program.Alloc(1 << 20, {});
+  program.Free(hidden, {});
+  program.Free(root, {"<module>@train.py:90", line, "step@train.py:3", "backward@torch/autograd/__init__.py:9"});
+  program.Free(program.Alloc(1 << 20, {"<module>@train.py:90", line, "step@train.py:4",
+                                       "wrapper@torch/optim/optimizer.py:485", "step@torch/optim/sgd.py:115"}),
+               {"<module>@train.py:90", line, "step@train.py:4", "wrapper@torch/optim/optimizer.py:485"});
+  program.Free(gradient, {"<module>@train.py:90", line, "step@train.py:5", "zero_grad@torch/optim/optimizer.py:900"});
+}
+
+// A warm-up, and the loop that is measured: nothing jumps back between them.
+TEST(Timeline, EachUpdateOfALoopThatFollowsAnotherIsAStep) {
+  TestProgram program;
+  std::vector<uint32_t> begins;
+  for (const std::string_view line : {"main@train.py:20", "main@train.py:22", "main@train.py:22", "main@train.py:24",
+                                      "main@train.py:24", "main@train.py:24"}) {
+    begins.push_back(program.event_count());
+    Update(program, line);
+  }
+  const Store store = program.Finish();
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  ASSERT_EQ(timeline.steps.size(), begins.size());
+  for (size_t step = 0; step < begins.size(); ++step) EXPECT_EQ(timeline.steps[step].begin_seq, begins[step]) << step;
+}
+
+// Two models that one loop trains in turns, each on its own line, are one step.
+TEST(Timeline, TwoUpdatesInOneLoopAreOneStep) {
+  TestProgram program;
+  for (int step = 0; step < 3; ++step) {
+    Update(program, "main@train.py:22");
+    Update(program, "main@train.py:23");
+  }
+  const Store store = program.Finish();
+  EXPECT_EQ(FindTimeline(store, store.heaps[0]).steps.size(), 3U);
+}
+
 // A call of the model, and the program's own line after it.
 void CallModel(TestProgram& program) {
   program.Free(program.Alloc(1 << 20, {"<module>@serve.py:9", "_call_impl@torch/nn/modules/module.py:1700",
