@@ -313,6 +313,44 @@ TEST(Plan, SelectiveRecomputingIsBetweenAllAndNothing) {
   }
 }
 
+TEST(Plan, AdaptersAreNamedAsTheModelNamesItsLayers) {
+  const auto adapters = [](const char* model, const char* targets) {
+    const Result<Plan> plan =
+        MakePlan(Request(model, {{"lora-rank", "8"}, {"lora-targets", targets}, {"sequence", "64"}}));
+    return plan ? plan->devices[0].states.gradients / 4 : 0;
+  };
+  EXPECT_EQ(adapters("gpt2", "c_attn"), 12u * 8 * (768 + 3 * 768));
+  EXPECT_EQ(adapters("gpt2", "c_proj"), 12u * 8 * (768 + 768 + 768 + 4 * 768));
+  EXPECT_EQ(adapters("bert-base", "query,value"), 12u * 8 * 2 * (768 + 768));
+  EXPECT_EQ(adapters("llama-3.2-1b", "q_proj"), 16u * 8 * (2048 + 2048));
+  const Result<Plan> refused = MakePlan(Request("gpt2", {{"lora-rank", "8"}, {"lora-targets", "q_proj"}}));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("there are qkv_proj, o_proj"), std::string::npos) << refused.error().message;
+}
+
+TEST(Plan, AnEncoderDecoderGeneratesFromOneToken) {
+  const Plan plan = *MakePlan(Request("t5-base", {{"task", "generate"}, {"sequence", "64"}, {"new-tokens", "5"}}));
+  // 12 layers, 12 heads of 64, keys and values, 2 B: the encoder's 64 tokens, and the start and five of its own.
+  EXPECT_EQ(plan.devices[0].states.kv_cache, 12u * 2 * 768 * 2 * (64 + 6));
+  EXPECT_TRUE(plan.devices[0].phase_peaks.contains("decode"));
+}
+
+TEST(Plan, DegreesThatCannotBeAreRefused) {
+  const std::pair<const char*, const char*> refused[] = {{"pp=4,vpp=7", "cannot be divided among 4 stages of 7"},
+                                                         {"vpp=2", "give pp"},
+                                                         {"pp=4,group=4", "vpp"},
+                                                         {"dp=4,zero=3,replicas=3", "among 3 replicas"}};
+  for (const auto& [degrees, said] : refused) {
+    const Result<Plan> plan = MakePlan(Request("llama-3.1-8b", {{"parallel", degrees}}));
+    ASSERT_FALSE(plan) << degrees;
+    EXPECT_NE(plan.error().message.find(said), std::string::npos) << plan.error().message;
+  }
+  Workload workload;
+  for (const char* twice : {"tp=4,tp=8", "fsdp=8,dp=4", "zero=1,zero=3"})
+    EXPECT_FALSE(SetInput(workload, "parallel", twice)) << twice;
+  EXPECT_FALSE(MakePlan(Request("llava-1.5-7b", {{"images", "5"}, {"sequence", "512"}})));
+}
+
 TEST(Plan, TheLargestBatchFitsAndTheNextDoesNot) {
   PlanRequest request = Request("gpt2", {{"precision", "bf16_autocast"}, {"sequence", "1024"}}, "rtx4090");
   request.searches_largest = true;
