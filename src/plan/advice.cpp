@@ -64,7 +64,7 @@ std::vector<Change> Candidates(const Workload& w) {
                          fmt::format("serve {} sessions at a time", w.concurrency / 2)});
     if (w.batch > 1)
       changes.push_back({"batch", std::to_string(w.batch / 2), fmt::format("halve the batch to {}", w.batch / 2)});
-    if (w.kv_bits == 16 && w.task == Task::kServe)
+    if (w.cache_format == CacheFormat::k16 && w.task == Task::kServe)
       changes.push_back({"kv-bits", "8", "keep the cache in 8 bits (verify the output)"});
   }
   if (w.sequence > 256)

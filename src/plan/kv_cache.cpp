@@ -5,28 +5,74 @@
 namespace memstrata::plan {
 namespace {
 
-constexpr int64_t kEnginePageTokens = 16;    // vLLM's and SGLang's default
-constexpr int64_t kLlamaCppPadTokens = 256;  // with flash attention
+constexpr int64_t kEnginePageTokens = 16;      // vLLM's and SGLang's default
+constexpr int64_t kLlamaCppPadTokens = 256;    // with flash attention
+constexpr int64_t kLlamaCppBatchTokens = 512;  // its default n_ubatch
 
 constexpr uint64_t kStateElementBytes = 4;  // states of state-space layers are kept in float32
 
 int64_t RoundUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
-uint64_t Bytes(int64_t elements, int64_t bits) {
-  return (static_cast<uint64_t>(elements) * static_cast<uint64_t>(bits) + 7) / 8;
+// Bits of one element, with the scales of its block, in halves: some formats have 4.5 or 8.5.
+int64_t HalfBits(CacheFormat format) {
+  switch (format) {
+    case CacheFormat::k32:
+      return 64;
+    case CacheFormat::k16:
+      return 32;
+    case CacheFormat::k8:
+    case CacheFormat::k8Scaled:
+    case CacheFormat::kFp8Latent:
+      return 16;
+    case CacheFormat::kQ8_0:
+      return 17;  // 34 B for 32 elements
+    case CacheFormat::kQ5_1:
+      return 12;
+    case CacheFormat::kQ5_0:
+      return 11;
+    case CacheFormat::kQ4_1:
+      return 10;
+    case CacheFormat::kQ4_0:
+      return 9;  // 18 B for 32 elements
+    case CacheFormat::kNvfp4:
+      return 9;  // 4 bits, and 8 for each 16 elements
+  }
+  return 32;
+}
+
+uint64_t Bytes(int64_t elements, CacheFormat format) {
+  return (static_cast<uint64_t>(elements) * static_cast<uint64_t>(HalfBits(format)) + 15) / 16;
+}
+
+constexpr uint64_t kScaleBytes = 4;  // float32
+
+// Keys and values of `tokens` in one layer.
+uint64_t HeadBytes(const CacheLayer& layer, int64_t tokens, int64_t heads, CacheFormat format) {
+  const uint64_t scales = format == CacheFormat::k8Scaled ? 2 * kScaleBytes * static_cast<uint64_t>(tokens * heads) : 0;
+  return Bytes(tokens * heads * (layer.key_dim + layer.value_dim), format) + scales;
+}
+
+uint64_t LatentBytes(const CacheLayer& layer, int64_t tokens, CacheFormat format) {
+  if (format != CacheFormat::kFp8Latent) return Bytes(tokens * (layer.key_dim + layer.value_dim), format);
+  constexpr int64_t kScaledElements = 128;
+  const uint64_t scales = kScaleBytes * static_cast<uint64_t>((layer.key_dim + kScaledElements - 1) / kScaledElements);
+  return static_cast<uint64_t>(tokens) * (static_cast<uint64_t>(layer.key_dim + 2 * layer.value_dim) + scales);
 }
 
 }  // namespace
 
 CacheLayout LayoutOf(const Workload& workload) {
   CacheLayout layout;
-  layout.bits = workload.kv_bits;
+  layout.format = workload.cache_format;
   layout.tensor_parallel = workload.parallel.tensor;
   if (workload.engine == Engine::kVllm || workload.engine == Engine::kSglang) {
     layout.page_tokens = kEnginePageTokens;
     layout.batched_tokens = workload.batched_tokens;
   }
-  if (workload.engine == Engine::kLlamaCpp) layout.page_tokens = kLlamaCppPadTokens;
+  if (workload.engine == Engine::kLlamaCpp) {
+    layout.page_tokens = kLlamaCppPadTokens;
+    layout.batched_tokens = kLlamaCppBatchTokens;
+  }
   return layout;
 }
 
@@ -35,14 +81,14 @@ uint64_t LayerCacheBytes(const CacheLayer& layer, int64_t tokens, const CacheLay
   const int64_t heads = std::max<int64_t>(1, layer.kv_heads / layout.tensor_parallel);
   switch (layer.kind) {
     case CacheLayer::Kind::kFull:
-      return Bytes(held * heads * (layer.key_dim + layer.value_dim), layout.bits);
+      return HeadBytes(layer, held, heads, layout.format);
     case CacheLayer::Kind::kSliding: {
       const int64_t window = std::min(layer.window - 1 + std::max<int64_t>(1, layout.batched_tokens), tokens);
       const int64_t pages = RoundUp(window, layout.page_tokens) + (layout.page_tokens > 1 ? layout.page_tokens : 0);
-      return Bytes(std::min(pages, held) * heads * (layer.key_dim + layer.value_dim), layout.bits);
+      return HeadBytes(layer, std::min(pages, held), heads, layout.format);
     }
     case CacheLayer::Kind::kLatent:
-      return Bytes(held * (layer.key_dim + layer.value_dim), layout.bits);
+      return LatentBytes(layer, held, layout.format);
     case CacheLayer::Kind::kState:
       return static_cast<uint64_t>(layer.state_elements / layout.tensor_parallel) * kStateElementBytes;
     case CacheLayer::Kind::kNone:

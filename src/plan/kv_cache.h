@@ -11,8 +11,8 @@ namespace memstrata::plan {
 
 /// How an engine lays the cache out.
 struct CacheLayout {
-  int64_t page_tokens = 1;      // tokens that are allocated together
-  int64_t bits = 16;            // of one element
+  int64_t page_tokens = 1;  // tokens that are allocated together
+  CacheFormat format = CacheFormat::k16;
   int64_t tensor_parallel = 1;  // divides the heads (at least one stays); latent vectors are not divided
   int64_t batched_tokens = 0;   // a sliding window holds that many more
 };

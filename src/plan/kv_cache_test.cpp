@@ -28,6 +28,32 @@ TEST(KvCache, TensorParallelismDividesHeadsButNotLatentVectors) {
   EXPECT_EQ(CacheBytesPerToken(*DescribePreset("llama-3.1-8b"), layout), 131072u / 8);
 }
 
+TEST(KvCache, FormatsHaveTheirScales) {
+  const ModelDescription llama = *DescribePreset("llama-3.1-8b");  // 32 layers, 8 heads of 128
+  const ModelDescription latent = *DescribePreset("deepseek-v3");  // 61 layers, 512 + 64
+  const auto each = [](const ModelDescription& model, CacheFormat format) {
+    CacheLayout layout;
+    layout.format = format;
+    return CacheBytesPerToken(model, layout);
+  };
+  EXPECT_EQ(each(llama, CacheFormat::k8), 65536u);
+  EXPECT_EQ(each(llama, CacheFormat::k8Scaled), 65536u + 32 * 2 * 8 * 4);
+  EXPECT_EQ(each(llama, CacheFormat::kQ8_0), 65536u / 32 * 34);
+  EXPECT_EQ(each(llama, CacheFormat::kQ4_0), 65536u / 32 * 18);
+  EXPECT_EQ(each(llama, CacheFormat::kNvfp4), 65536u / 16 * 9);
+  EXPECT_EQ(each(latent, CacheFormat::k16), 70272u);
+  EXPECT_EQ(each(latent, CacheFormat::kFp8Latent), 61u * 656);
+}
+
+TEST(KvCache, WidthsOfLlamaCppAreNamesAndNumbers) {
+  Workload workload;
+  for (const auto& [text, name] : {std::pair{"8.5", "q8_0"}, {"q8_0", "q8_0"}, {"4.5", "q4_0"}, {"8", "8"}}) {
+    ASSERT_TRUE(SetInput(workload, "kv-bits", text)) << text;
+    EXPECT_EQ(Name(workload.cache_format), name);
+  }
+  for (const char* text : {"7", "3", "1000000", "-8", ""}) EXPECT_FALSE(SetInput(workload, "kv-bits", text)) << text;
+}
+
 TEST(KvCache, ASlidingWindowStopsGrowing) {
   const ModelDescription model = *DescribePreset("mistral-7b");
   const CacheLayout layout;

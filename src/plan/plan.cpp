@@ -10,6 +10,7 @@
 #include "plan/host.h"
 #include "plan/judge.h"
 #include "plan/largest.h"
+#include "plan/model/adapter_targets.h"
 #include "plan/outside.h"
 #include "plan/serving.h"
 #include "plan/sharded_states.h"
@@ -21,6 +22,31 @@ namespace memstrata::plan {
 namespace {
 
 constexpr int64_t kMostSimulatedElements = int64_t{1} << 46;  // of one activation: beyond it sizes would overflow
+
+// Stages that each hold several pieces of the model, and groups of data-parallel ranks.
+Status CheckPieces(const PlanRequest& request) {
+  const Parallel& p = request.workload.parallel;
+  const int64_t layers = request.model.layer_count;
+  const auto fail = [](std::string text) { return Fail(ErrorCode::kInvalidArgument, std::move(text)); };
+  if (p.pipeline == 1 && (p.virtual_stages > 1 || p.virtual_group > 0))
+    return fail("Virtual stages (vpp, group) are pieces of pipeline stages; give pp, too.");
+  if (p.virtual_group > 0 && p.virtual_stages == 1)
+    return fail("group is for interleaved schedules; give the number of virtual stages, vpp, too.");
+  // torchtitan cuts a model anywhere; the others want pieces of one size, but for the first and last. Megatron can
+  // count the table and the head as layers.
+  const int64_t pieces = p.pipeline * p.virtual_stages;
+  const bool cuts_anywhere =
+      request.workload.engine == Engine::kTorchtitan || p.first_stage_layers + p.last_stage_layers > 0;
+  const bool is_even = layers % pieces == 0 || (layers + 1) % pieces == 0 || (layers + 2) % pieces == 0;
+  if (p.virtual_stages > 1 && layers > 0 && (cuts_anywhere ? pieces > layers : !is_even)) {
+    return fail(fmt::format("{} layers cannot be divided among {} stages of {} virtual stages each.", layers,
+                            p.pipeline, p.virtual_stages));
+  }
+  if (p.data % p.replicas != 0) {
+    return fail(fmt::format("{} data-parallel ranks cannot be divided among {} replicas.", p.data, p.replicas));
+  }
+  return {};
+}
 
 Status CheckDegrees(const PlanRequest& request) {
   const Parallel& p = request.workload.parallel;
@@ -34,6 +60,7 @@ Status CheckDegrees(const PlanRequest& request) {
     return fail(fmt::format("A first stage of {} and a last one of {} layers do not share {} layers with {} stages.",
                             p.first_stage_layers, p.last_stage_layers, model.layer_count, p.pipeline));
   }
+  MEMSTRATA_TRY(CheckPieces(request));
   if (request.workload.sequence % p.context != 0) {
     return fail(fmt::format("A sequence of {} tokens cannot be divided among {} context-parallel ranks.",
                             request.workload.sequence, p.context));
@@ -75,8 +102,9 @@ Status CheckUses(const PlanRequest& request) {
   }
   if (w.lora_rank > 0 && !request.model.parameters.empty() &&
       ParametersOfRank(request.model, w, w.parallel.pipeline - 1).adapters == 0)
-    return fail(fmt::format("No linear layer of the model is called {}; names are as q_proj, v_proj, up_proj.",
-                            fmt::join(w.lora_targets, " or ")));
+    return fail(fmt::format("No linear layer of the model is called {}; there are {}.",
+                            fmt::join(w.lora_targets, " or "),
+                            fmt::join(AdaptableNames(request.model.parameters), ", ")));
   if (request.profile && request.profile->engine != Name(w.engine))
     return fail(fmt::format("The profile {} is of {}; the plan is for {}.", request.profile->name,
                             request.profile->engine, Name(w.engine)));
@@ -101,11 +129,24 @@ int64_t LearnedPositions(const ModelDescription& model) {
   return encoder != nullptr && encoder->text ? encoder->text->position_count : 0;
 }
 
+// Pictures are tokens of the sequence.
+Status CheckImages(const PlanRequest& request) {
+  if (!request.model.vision) return {};
+  const Workload& w = request.workload;
+  const VisionTower& tower = *request.model.vision;
+  const int64_t patches = w.image_tokens > 0 ? w.image_tokens : tower.image_tokens;
+  const double tokens = static_cast<double>(w.images) * static_cast<double>(patches / tower.patches_per_token);
+  if (tokens <= static_cast<double>(w.sequence)) return {};
+  return Fail(ErrorCode::kInvalidArgument, fmt::format("{} images of {} tokens do not go into a sequence of {}.",
+                                                       w.images, patches / tower.patches_per_token, w.sequence));
+}
+
 Status CheckWorkload(const PlanRequest& request) {
   const Workload& w = request.workload;
   const ModelDescription& model = request.model;
   MEMSTRATA_TRY(CheckDegrees(request));
   MEMSTRATA_TRY(CheckUses(request));
+  MEMSTRATA_TRY(CheckImages(request));
   double elements = static_cast<double>(w.batch) * static_cast<double>(w.sequence) *
                     static_cast<double>(std::max(model.hidden, model.vocabulary));
   if (model.vision) {
@@ -231,6 +272,12 @@ std::vector<Diagnostic> FillDefaults(PlanRequest& request) {
     w.weight_format = *model.stored_format;
     assumed.push_back({"info", "stored_format",
                        fmt::format("The configuration says that the weights are kept as {}.", Name(w.weight_format))});
+  }
+  const bool is_long = model.max_positions > 0 && w.sequence + w.new_tokens > model.max_positions;
+  if (is_long && LearnedPositions(model) == 0) {
+    assumed.push_back({"warning", "beyond_positions",
+                       fmt::format("The configuration is for {} positions; {} tokens are beyond them.",
+                                   model.max_positions, w.sequence + w.new_tokens)});
   }
   const bool has_free_images = model.vision && w.images > 0 && w.image_tokens == 0 && model.vision->image_tokens == 0;
   if (has_free_images) {

@@ -8,22 +8,10 @@
 #include "plan/request_file.h"
 #include "plan/sharded_states.h"
 #include "plan/sweep.h"
+#include "plan/test_request.h"
 
 namespace memstrata::plan {
 namespace {
-
-PlanRequest Request(const std::string& model, std::initializer_list<std::pair<const char*, const char*>> inputs,
-                    const char* card = nullptr) {
-  PlanRequest request;
-  request.model = *DescribeAny(model);
-  request.searches_largest = false;
-  for (const auto& [name, value] : inputs) {
-    const Status status = SetInput(request.workload, name, value);
-    EXPECT_TRUE(status) << name << "=" << value;
-  }
-  if (card != nullptr) request.card = *FindCard(card);
-  return request;
-}
 
 TEST(Plan, LinesAddUpToTheDevice) {
   for (const char* task : {"train", "forward", "generate", "serve"}) {
@@ -260,46 +248,6 @@ TEST(Plan, OffloadedStatesAreOnTheHost) {
   EXPECT_EQ(on_host->devices[0].framework_peak_bytes + on_host->devices[0].host_bytes,
             on_device->devices[0].framework_peak_bytes);
   EXPECT_EQ(on_host->host_total_bytes, on_device->host_total_bytes + 4 * on_host->devices[0].host_bytes);
-}
-
-TEST(Plan, ADraftModelBringsItsWeightsAndItsCache) {
-  PlanRequest request = Request("llama-3.1-8b", {{"task", "serve"}, {"engine", "vllm"}, {"draft-tokens", "4"}});
-  const Result<Plan> alone = MakePlan(request);
-  request.draft = *DescribeAny("llama-3.2-1b");
-  const Result<Plan> both = MakePlan(request);
-  ASSERT_TRUE(alone && both);
-  EXPECT_EQ(both->devices[0].states.parameters - alone->devices[0].states.parameters, 1235814400u * 2);
-  EXPECT_EQ(both->devices[0].states.kv_cache - alone->devices[0].states.kv_cache,
-            32768u * 2064);  // 2052 in pages of 16
-}
-
-TEST(Plan, AProcessThatIsNotParallelIsJudgedOnOneDevice) {
-  const Result<Plan> plan = MakePlan(Request("llama-3.1-8b", {{"devices", "4"}, {"sequence", "8192"}}, "h100-80g"));
-  ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->devices.size(), 1u);
-  EXPECT_EQ(plan->fits, false);
-  EXPECT_NE(plan->verdict.find("uses 1 of these 4"), std::string::npos);
-  ASSERT_EQ(plan->strategies.size(), 4u);
-  for (const Strategy& strategy : plan->strategies) {
-    ASSERT_TRUE(strategy.device_bytes) << strategy.problem;
-    EXPECT_LT(*strategy.device_bytes, plan->devices[0].total_bytes) << strategy.name;
-  }
-}
-
-TEST(Plan, AdaptersTrainLittleAndScalesSaveTheirInputs) {
-  const PlanRequest lora = Request("llama-3.2-1b", {{"lora-rank", "8"}, {"sequence", "256"}});
-  const PlanRequest scales = Request("llama-3.2-1b", {{"adapter", "scale_bias"}, {"sequence", "256"}});
-  const PlanRequest prompts = Request("llama-3.2-1b", {{"adapter", "prompt"}, {"sequence", "256"}});
-  const Result<Plan> plans[] = {MakePlan(lora), MakePlan(scales), MakePlan(prompts)};
-  for (const Result<Plan>& plan : plans) {
-    ASSERT_TRUE(plan);
-    EXPECT_LT(plan->devices[0].states.gradients, plan->devices[0].states.parameters / 50);
-    EXPECT_GT(plan->devices[0].states.gradients, 0u);
-  }
-  // 16 layers: 10 tokens of 2048 and a gate of one, from the third on.
-  EXPECT_EQ(plans[2]->devices[0].states.gradients, 14u * (10 * 2048 + 1) * 2);
-  EXPECT_GT(plans[1]->devices[0].states.activations_end_of_forward,
-            plans[2]->devices[0].states.activations_end_of_forward);
 }
 
 TEST(Plan, SelectiveRecomputingIsBetweenAllAndNothing) {

@@ -7,6 +7,7 @@
 #include "plan/eager/encoder_model.h"
 #include "plan/eager/simulation.h"
 #include "plan/eager/t5_model.h"
+#include "plan/model/adapter_targets.h"
 #include "plan/outside.h"
 
 namespace memstrata::plan {
@@ -103,9 +104,11 @@ SimulationOptions OptionsOf(const PlanRequest& request) {
       w.use_cache && (w.task != Task::kTrain || options.run.checkpoint == eager::CheckpointKind::kNone);
   options.run.is_training = w.task == Task::kTrain;
   options.run.logits_to_keep = w.logits_to_keep;
+  options.run.generates = w.task == Task::kGenerate;
   const bool is_packed = w.weight_format != WeightFormat::kAsPrecision;
   options.adapters = {static_cast<eager::AdapterForm>(w.adapter), w.lora_rank, w.lora_dropout,
-                      is_packed ? BitsPerWeight(w.weight_format, w.precision) : 0, w.lora_targets};
+                      is_packed ? BitsPerWeight(w.weight_format, w.precision) : 0,
+                      AdapterTargets(request.model.model_type, w.lora_targets)};
   options.accumulation = w.accumulation;
   options.sets_grads_to_none = w.sets_grads_to_none;
   options.keeps_outputs = w.keeps_outputs;

@@ -2,17 +2,12 @@
 
 #include <algorithm>
 
+#include "plan/model/adapter_targets.h"
+
 namespace memstrata::plan::eager {
 namespace {
 
 bool IsLinear(Role role) { return role == Role::kColumn || role == Role::kRow || role == Role::kReplicatedLinear; }
-
-bool IsTarget(const ParameterSpec& spec, const AdapterOptions& options) {
-  if (!IsLinear(spec.role) || !spec.name.ends_with(".weight")) return false;
-  if (options.targets.empty()) return true;
-  return std::any_of(options.targets.begin(), options.targets.end(),
-                     [&](const std::string& target) { return spec.name.ends_with(target + ".weight"); });
-}
 
 }  // namespace
 
@@ -59,7 +54,7 @@ void ParameterSet::AddAdapters(Tape& tape, const AdapterOptions& options) {
     Parameter* weight = by_name_[spec.name];
     switch (options.form) {
       case AdapterForm::kLowRank:
-        if (IsTarget(spec, options)) {
+        if (IsAdapterTarget(spec, options.targets)) {
           Parameter& down = Add(tape, {options.rank, spec.shape[1]}, DType::kFloat32);
           adapters_[weight] = {&down, &Add(tape, {spec.shape[0], options.rank}, DType::kFloat32), options.dropout};
         }

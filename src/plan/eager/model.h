@@ -27,6 +27,7 @@ struct RunOptions {
   bool use_cache = true;
   bool is_training = true;
   int64_t logits_to_keep = 0;  // 0: all
+  bool generates = false;      // encoder-decoder models: from one start token instead of labels
 };
 
 enum class AdapterForm : uint8_t { kLowRank, kScaleAndBias, kPrompt };
@@ -81,6 +82,7 @@ class ParameterSet {
 struct KvCache {
   std::vector<Tensor> keys;
   std::vector<Tensor> values;
+  Tensor memory;  // the encoder's output, in encoder-decoder models
 };
 
 /// What a forward returns; it lives until the caller drops it.

@@ -91,6 +91,7 @@ Status ReadQwen(const ConfigJson& vision, bool is_first, VisionTower& tower, Par
   if (tower.layer_count > kMostLayers)
     return Fail(ErrorCode::kInvalidArgument, fmt::format("A vision tower of {} layers.", tower.layer_count));
   tower.is_gated = !is_first;
+  tower.patches_per_token = std::max<int64_t>(1, merge * merge);
   build.Add("patches.weight", {tower.hidden, kChannels, frames, patch, patch}, Role::kConvolution);
   AddLayers(tower, is_first, true, build);
   const int64_t merged = tower.hidden * merge * merge;
@@ -117,6 +118,10 @@ Result<std::optional<VisionTower>> ReadVisionTower(const ConfigJson& config, con
                   : model_type == "paligemma" ? Projection::kLinear
                                               : Projection::kTwoLayers,
                   tower, text_hidden, build);
+    if (model_type == "gemma3") {
+      MEMSTRATA_ASSIGN_OR_RETURN(const int64_t tokens, config.Integer("mm_tokens_per_image", 256));
+      if (tokens > 0) tower.patches_per_token = std::max<int64_t>(1, tower.image_tokens / tokens);
+    }
   } else {
     return std::nullopt;
   }

@@ -15,7 +15,8 @@ struct VisionTower {
   int64_t hidden = 0;
   int64_t intermediate = 0;
   int64_t heads = 0;
-  int64_t image_tokens = 0;  // of one image in the tower; 0: images have no fixed size
+  int64_t image_tokens = 0;       // of one image in the tower; 0: images have no fixed size
+  int64_t patches_per_token = 1;  // of the language model
   bool is_gated = false;
 
   /// Bytes that one layer saves for the backward, a token, in 16 bits: inputs of both norms and both blocks, queries,
