@@ -312,3 +312,30 @@ def test_screen_and_markdown_say_the_same(accept: Acceptance) -> None:
     assert "The workload is not accepted." in markdown
     assert markdown.count("- [ ] ") + markdown.count("- [x] ") == 11
     assert done.stdout.count("  [ ] ") + done.stdout.count("  [x] ") == 11
+
+
+USES_THE_CARD = "echo process 0 $$ 1073741824 >> devices; sleep 0.4"
+
+
+@pytest.mark.parametrize("others", [False, True])
+def test_a_device_that_others_use_is_undecided(
+    accept: Acceptance, monkeypatch: pytest.MonkeyPatch, others: bool
+) -> None:
+    library = accept.binary.parent / "src" / "libfake_nvml.so"
+    if not library.exists():
+        pytest.skip(f"{library.name} is not built: it comes with the unit tests")
+    devices = f"device {80 << 30} 0 {2 << 30} Card\n" + ("process 0 1 1073741824\n" if others else "")
+    (accept.folder / "devices").write_text(devices)
+    monkeypatch.setenv("MEMSTRATA_NVIDIA_LIBRARY", str(library))
+    monkeypatch.setenv("FAKE_DEVICES", str(accept.folder / "devices"))
+    (accept.folder / "acceptance.toml").write_text(
+        f'[workload]\ncommand = ["sh", "-c", "{USES_THE_CARD}"]\nrepeats = 1\n'
+        '[limits]\ndevice_peak = "1 GiB"\nmargin = "79 GiB"\n'
+    )
+    status, value = accept.run()
+    for name in ("device_peak", "margin"):
+        judged = check(value, name)
+        assert judged["verdict"] == ("undecided" if others else "fail"), judged
+        assert ("Other processes used the device meanwhile." in judged["text"]) == others
+    assert status == (UNDECIDED if others else FAIL)
+    assert value["runs"][0]["devices"][0]["used_by_others"] == others
