@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import torch  # type: ignore[import-not-found]
@@ -37,6 +39,13 @@ def transient() -> None:
     hold(1024)
     time.sleep(0.005)
     torch.cuda.empty_cache()
+
+
+def unrecorded() -> None:
+    """A child that keeps the recorder out holds more than this process."""
+    hold(16)
+    child = "import torch, time; kept = torch.empty(256 << 20, dtype=torch.uint8, device='cuda'); time.sleep(0.5)"
+    subprocess.run([sys.executable, "-I", "-c", child], check=True)
 
 
 def killed() -> None:

@@ -25,9 +25,9 @@ class Card:
         self.binary, self.python, self.folder = binary, python, folder
         (folder / "workloads.py").write_text(WORKLOADS.read_text())
 
-    def run(self, entry: str, limits: str, iterations: int = 3) -> tuple[str, Any]:
+    def run(self, entry: str, limits: str, iterations: int = 3, warmup: int = 1) -> tuple[str, Any]:
         (self.folder / "acceptance.toml").write_text(
-            f'[workload]\nentry = "workloads:{entry}"\npython = "{self.python}"\nrepeats = 1\nwarmup = 1\n'
+            f'[workload]\nentry = "workloads:{entry}"\npython = "{self.python}"\nrepeats = 1\nwarmup = {warmup}\n'
             f'inputs = ["workloads.py"]\niterations = {iterations}\n[limits]\n{limits}\n'
         )
         card = [self.binary, "dryrun", "--card", "h100-80g", "--python", self.python, "-o", "card.memstrata", "--"]
@@ -94,6 +94,17 @@ def test_each_limit_is_seen_to_be_passed(card: Card) -> None:
     assert check(value, "growth")["value"] == 8 * MIB
     assert "failed for want of memory" in check(value, "errors")["text"]
     assert check(value, "coverage")["text"] == "You measured 4 of 8 batch."
+
+
+def test_a_process_that_was_not_recorded_leaves_the_peaks_undecided(card: Card) -> None:
+    limits = 'device_peak = "20 GiB"\nframework_peak = "128 MiB"\nallocator_retries = 0'
+    verdict, value = card.run("unrecorded", limits, iterations=1, warmup=0)
+    assert verdict == "undecided", value["checks"]
+    for name in ("device_peak", "framework_peak", "allocator_retries"):
+        assert check(value, name)["verdict"] == "undecided"
+        assert "recorded nothing" in check(value, name)["text"]
+    (transients,) = [item for item in value["checklist"] if item["item"] == "transient peaks covered"]
+    assert not transients["done"]
 
 
 def test_the_peak_of_a_process_that_was_killed_is_undecided(card: Card) -> None:
