@@ -195,9 +195,9 @@ Check Quality(const QualitySpec& quality, const std::vector<RepeatFigures>& repe
     Verdict verdict = Verdict::kUndecided;
     if (repeat.quality.value) {
       const double value = *repeat.quality.value;
-      const bool is_good =
-          compares ? value == 1
-                   : value >= quality.minimum.value_or(-INFINITY) && value <= quality.maximum.value_or(INFINITY);
+      const bool is_good = compares ? value == 1
+                                    : std::isfinite(value) && value >= quality.minimum.value_or(-INFINITY) &&
+                                          value <= quality.maximum.value_or(INFINITY);
       verdict = !is_good ? Verdict::kFail : repeat.was_interrupted ? Verdict::kUndecided : Verdict::kPass;
     }
     if (check.text.empty() || (verdict != Verdict::kPass && check.verdict == Verdict::kPass) ||

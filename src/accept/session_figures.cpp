@@ -54,6 +54,10 @@ DeviceFigures FiguresOfDevice(const MeasuredSession& session, const RunPeaks& pe
   for (const AllocatorPeak& allocator : peaks.allocators) {
     if (allocator.device_index == peak.device) AddFramework(allocator, figures.framework_bytes);
   }
+  if (figures.framework_bytes.value && !peak.why_unrecorded.empty()) {
+    figures.framework_bytes.is_lower_bound = true;
+    figures.framework_bytes.basis = fmt::format("Of the processes that were recorded; {}", peak.why_unrecorded);
+  }
   return figures;
 }
 
@@ -139,6 +143,11 @@ Measured Retries(const RunPeaks& peaks) {
   for (const AllocatorPeak& allocator : peaks.allocators) {
     retries.value = *retries.value + static_cast<double>(allocator.retry_count);
     retries.is_lower_bound |= allocator.allocated.is_lower_bound;
+  }
+  for (const DevicePeak& peak : peaks.devices) {
+    if (peak.why_unrecorded.empty() || IsUnused(peaks, peak)) continue;
+    retries.is_lower_bound = true;
+    retries.basis = fmt::format("Of the processes that were recorded; {}", peak.why_unrecorded);
   }
   return retries;
 }

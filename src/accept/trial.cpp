@@ -144,6 +144,11 @@ void AddIterations(const Spec& spec, const std::vector<std::string>& logs, Repea
     TakeWorst(MedianTimeOf(iterations), figures.iteration_time_s, copy == 0);
     TakeWorst(GrowthOf(iterations), figures.growth_bytes, copy == 0);
     figures.iterations.insert(figures.iterations.end(), iterations.begin(), iterations.end());
+    const uint64_t asked_count = spec.workload.warmup_count + spec.workload.iteration_count;
+    if (iterations.size() < asked_count && figures.error_count == 0 && !figures.was_interrupted) {
+      ++figures.error_count;
+      figures.error_text = fmt::format("It ended after {} of {} calls.", iterations.size(), asked_count);
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 #include "cli/output_file.h"
 #include "cli/verbs.h"
 #include "cli/verdict_status.h"
+#include "measure/replaced_folder.h"
 #include "plan/request_file.h"
 #include "report/ci/junit.h"
 #include "report/json/accept_json.h"
@@ -29,20 +30,25 @@ constexpr size_t kMostSpecBytes = size_t{4} << 20;
 constexpr std::string_view kDefaultFolder = "acceptance";
 constexpr std::string_view kMarker = "accept.json";  // a folder with it is one of ours, and may be replaced
 
-// Makes the folder of an acceptance anew. One that holds something else is left alone.
+// One that holds something else is left alone.
+Status CheckReplaceable(const fs::path& folder) {
+  std::error_code problem;
+  if (!fs::exists(folder, problem) || fs::is_empty(folder, problem) || fs::exists(folder / kMarker, problem)) return {};
+  return Fail(ErrorCode::kInvalidArgument,
+              fmt::format("\"{}\" exists and is not of an acceptance; name another place with -o.", folder.string()));
+}
+
+// Replaced by the answer; marks one that was cut off.
+Status WriteMarker(const fs::path& folder) { return WriteWhole((folder / kMarker).string(), "{}\n"); }
+
+// The folder of one combination of a sweep, in that of the acceptance.
 Status MakeFolder(const fs::path& folder) {
   std::error_code problem;
-  if (fs::exists(folder, problem) && !fs::is_empty(folder, problem) && !fs::exists(folder / kMarker, problem)) {
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("\"{}\" exists and is not of an acceptance; name another place with -o.", folder.string()));
-  }
-  fs::remove_all(folder, problem);
-  if (!problem) fs::create_directories(folder, problem);
+  fs::create_directory(folder, problem);
   if (!problem) fs::permissions(folder, fs::perms::owner_all, problem);
-  if (problem)
-    return tl::unexpected(
-        Error{ErrorCode::kIo, fmt::format("It cannot be written: {}.", problem.message()), folder.string(), {}});
-  return WriteWhole((folder / kMarker).string(), "{}\n");  // replaced by the answer; marks a run that was cut off
+  if (!problem) return WriteMarker(folder);
+  return tl::unexpected(
+      Error{ErrorCode::kIo, fmt::format("It cannot be written: {}.", problem.message()), folder.string(), {}});
 }
 
 Result<accept::Spec> ReadSpec(const std::string& path) {
@@ -171,9 +177,13 @@ Result<int> AcceptOrInit(const Arguments& arguments, Console& console) {
     return Fail(ErrorCode::kInvalidArgument, "Give one specification: memstrata accept acceptance.toml");
   MEMSTRATA_ASSIGN_OR_RETURN(const accept::Spec spec, ReadSpec(arguments.positionals.front()));
   const std::string folder = arguments.Get("--output").value_or(std::string(kDefaultFolder));
-  MEMSTRATA_TRY(MakeFolder(folder));
+  MEMSTRATA_TRY(CheckReplaceable(folder));
+  measure::ReplacedFolder place(folder);  // an earlier acceptance outlives a workload that cannot be started
+  MEMSTRATA_TRY(place.Make());
+  MEMSTRATA_TRY(WriteMarker(folder));
   std::vector<accept::SweepRow> rows;
   MEMSTRATA_ASSIGN_OR_RETURN(accept::Acceptance acceptance, RunAll(spec, arguments, folder, rows, console));
+  place.Keep();
   console.ClearProgress();
   acceptance.identity.program_version = MEMSTRATA_VERSION;
   if (arguments.Has("--redact")) {

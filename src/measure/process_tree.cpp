@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <span>
@@ -83,6 +84,17 @@ std::multimap<int32_t, int32_t> ChildrenByParent() {
   return children;
 }
 
+// Numbers with a blank after each.
+std::vector<int32_t> NumbersIn(std::string_view text) {
+  std::vector<int32_t> numbers;
+  for (size_t end = text.find(' '); end != std::string_view::npos; end = text.find(' ')) {
+    if (const std::optional<uint64_t> number = ParseUnsigned(text.substr(0, end)))
+      numbers.push_back(static_cast<int32_t>(*number));
+    text.remove_prefix(end + 1);
+  }
+  return numbers;
+}
+
 }  // namespace
 
 std::string ReadKernelFile(const std::string& path) {
@@ -150,6 +162,25 @@ std::vector<int32_t> Descendants(int32_t root) {
     for (auto child = begin; child != end; ++child) {
       found.push_back(child->second);
       waiting.push_back(child->second);
+    }
+  }
+  return found;
+}
+
+std::optional<std::vector<int32_t>> ListedDescendants(int32_t root) {
+  std::error_code problem;
+  if (!std::filesystem::exists(fmt::format("/proc/{0}/task/{0}/children", root), problem)) return std::nullopt;
+  std::vector<int32_t> found;
+  std::vector<int32_t> waiting = {root};
+  while (!waiting.empty()) {
+    const std::string tasks = fmt::format("/proc/{}/task", waiting.back());
+    waiting.pop_back();
+    for (std::filesystem::directory_iterator at(tasks, problem);
+         !problem && at != std::filesystem::directory_iterator(); at.increment(problem)) {
+      for (const int32_t child : NumbersIn(ReadKernelFile((at->path() / "children").string()))) {
+        found.push_back(child);
+        waiting.push_back(child);
+      }
     }
   }
   return found;

@@ -41,6 +41,10 @@ bool HadChildren(int32_t process_id);
 /// The processes below `root`, without it, each after its parent. cost: one small file per process of the machine
 std::vector<int32_t> Descendants(int32_t root);
 
+/// The same by what the kernel lists of each thread's children, which may lack one that is just being born; nothing
+/// where it keeps no such lists. cost: one small file per thread of the tree
+std::optional<std::vector<int32_t>> ListedDescendants(int32_t root);
+
 /// Whether a process of that number exists in this process's view of them.
 bool ProcessExists(int32_t process_id);
 

@@ -84,6 +84,24 @@ TEST_F(Run, ASignalThatIsToEndTheRunIsNotedAlsoWhereTheProgramEndsWell) {
   EXPECT_EQ(ReadSession(session->folder)->signals, std::vector<int32_t>{SIGTERM});
 }
 
+TEST_F(Run, WhatTheKernelListsIsTheTree) {
+  RunRequest request = Shell("(sleep 0.4 & sleep 0.4 & wait) & sleep 0.2; wait");
+  std::vector<int32_t> listed;
+  std::vector<int32_t> scanned;
+  std::thread looker([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    listed = ListedDescendants(getpid()).value_or(Descendants(getpid()));
+    scanned = Descendants(getpid());
+  });
+  const auto session = MeasureRun(request);
+  looker.join();
+  ASSERT_TRUE(session);
+  std::sort(listed.begin(), listed.end());
+  std::sort(scanned.begin(), scanned.end());
+  EXPECT_EQ(listed, scanned);
+  EXPECT_GE(session->tree.size(), 4U);
+}
+
 TEST_F(Run, OfTheEnvironmentOnlyWhatDecidesOnMemoryIsKept) {
   RunRequest request = Shell("true");
   request.variables = {{"PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:\t64"}, {"API_TOKEN", "secret"}};

@@ -144,6 +144,7 @@ MeasuredSession WithDevice(uint64_t pool_peak_bytes) {
     session.device_samples.push_back({0, 0, used, 1000 - used, std::vector<ProcessUse>{{9, used - 100}, {77, 50}}});
   FrameworkProcess process;
   process.label = "rank0";
+  process.process_id = 9;
   process.complete = true;
   process.devices.push_back({0, "GPU-1", "Card", 1000});
   process.samples.push_back({0, 0, 0, 0, pool_peak_bytes, pool_peak_bytes, 0, 0});
@@ -173,6 +174,26 @@ MeasuredSession WithHost(std::vector<HostSample> samples, bool had_children) {
   run.had_children = had_children;
   session.commands.push_back(run);
   return session;
+}
+
+TEST(Peaks, AProcessOfTheRunThatRecordedNothingMakesThePeakALowerBound) {
+  MeasuredSession session = WithDevice(350);
+  session.tree.push_back(10);  // the vendor does not name it
+  EXPECT_FALSE(FindPeaks(session).devices[0].used.is_lower_bound);
+  session.device_samples[1].processes->push_back({10, 60});
+  const DevicePeak named = FindPeaks(session).devices[0];
+  EXPECT_TRUE(named.used.is_lower_bound);
+  EXPECT_NE(named.why_unrecorded.find("process 10 of the run"), std::string::npos);
+}
+
+TEST(Peaks, WhereNobodyIsNamedAnyProcessThatRecordedNothingMayHaveUsedTheDevice) {
+  MeasuredSession session = WithDevice(350);
+  for (DeviceSample& sample : session.device_samples) sample.processes.reset();
+  EXPECT_TRUE(FindPeaks(session).devices[0].why_unrecorded.empty());
+  session.tree.push_back(10);
+  EXPECT_FALSE(FindPeaks(session).devices[0].why_unrecorded.empty());
+  session.processes[0].forked_ids = {10};  // it cannot
+  EXPECT_TRUE(FindPeaks(session).devices[0].why_unrecorded.empty());
 }
 
 TEST(Peaks, AFrameworkIsJoinedToItsInstanceOfACard) {
