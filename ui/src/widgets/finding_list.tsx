@@ -89,7 +89,7 @@ function FindingItem({ finding }: { finding: Finding }) {
         {sign}
       </span>
       <div>
-        <h3>{title}</h3>
+        <h3>{title.charAt(0).toUpperCase() + title.slice(1)}</h3>
         {rest && <p>{rest}</p>}
         {finding.remedy && <p>{finding.remedy}</p>}
         <p class="ms-quiet">

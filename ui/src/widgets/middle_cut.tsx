@@ -2,8 +2,18 @@
 const shortest = 24;
 const longestTail = 28;
 
+/** Paths of this many parts begin alike for longer than their middle. */
+const deepPath = 4;
+
 export function MiddleCut({ text }: { text: string }) {
   if (text.length < shortest) return <span>{text}</span>;
+  // Of the operations of a model only the ends tell which is which.
+  if (text.split("/").length > deepPath)
+    return (
+      <span class="ms-cut--path">
+        <bdi>{text}</bdi>
+      </span>
+    );
   const tail = Math.min(longestTail, Math.floor(text.length / 2));
   return (
     <span class="ms-cut">

@@ -1,5 +1,5 @@
 /** Ranks as rows and bars; pure. */
-import { categoryOrder } from "../../base/palette.ts";
+import { categoryRank } from "../../base/palette.ts";
 import type { Rank } from "../../data/job_types.ts";
 
 /** "rank 3", else the name of the file. */
@@ -21,8 +21,7 @@ export interface RankPart {
 
 /** The peak of a rank by category, in the order in which all pictures stack them. */
 export function rankParts(rank: Rank): RankPart[] {
-  const place = (category: string) => (categoryOrder as readonly string[]).indexOf(category);
-  return [...rank.at_peak].sort((one, two) => place(one.category) - place(two.category));
+  return [...rank.at_peak].sort((one, two) => categoryRank(one.category) - categoryRank(two.category));
 }
 
 /** A sentence with the short names of files, where these tell the recordings apart. */
