@@ -8,7 +8,8 @@ namespace {
 // A backward gives back blocks of the forward at least this often.
 constexpr uint32_t kFewestRuns = 3;
 
-// A root gradient that is no scalar is known by the gradients of the backward too.
+// A root gradient that is no scalar is one block of many: its backward has to be longer, and to make gradients.
+constexpr uint32_t kFewestRunsOfTensor = 8;
 constexpr size_t kFewestGradients = 3;
 
 enum class Root : uint8_t { kScalar, kTensor };
@@ -36,6 +37,11 @@ class PassFinder {
   }
 
  private:
+  bool LooksLikeBackward(const Candidate& candidate) {
+    return candidate.unwound_count >= kFewestRunsOfTensor &&
+           GradientSizes(candidate.begin, candidate.end).size() >= kFewestGradients;
+  }
+
   // Of candidates that overlap, one; in order.
   std::vector<Candidate> Accept(const std::vector<Candidate>& candidates, Root root) {
     std::vector<Candidate> accepted;
@@ -44,7 +50,7 @@ class PassFinder {
                                           [](uint32_t begin, const Candidate& other) { return begin < other.end; });
       if (inner != accepted.end() && inner->begin < candidate.begin) continue;
       if (!GivesBackInReverse(candidate)) continue;
-      if (root == Root::kTensor && GradientSizes(candidate.begin, candidate.end).size() < kFewestGradients) continue;
+      if (root == Root::kTensor && !LooksLikeBackward(candidate)) continue;
       // Other blocks live while the backward runs too; the shortest of those that see most of it is the root.
       const bool is_wider = std::any_of(inner, accepted.end(), [&](const Candidate& other) {
         return candidate.unwound_count < 2 * other.unwound_count;

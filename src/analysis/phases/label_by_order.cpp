@@ -185,7 +185,9 @@ class OrderLabeller {
     };
     while (first < input.begin && is_batch(events_[first])) ++first;
     Fill(load_end, first, Phase::kInput);
-    Fill(first, input.begin, Phase::kForward);
+    // So is an evaluation or a generation, which is longer.
+    const bool is_longer = input.begin - first > 4 * (passes_[0].end - passes_[0].forward_begin);
+    Fill(first, input.begin, is_longer ? Phase::kEval : Phase::kForward);
   }
 
   // Gradients older than the recording that are dropped before its first forward, after temporaries of the same sizes.
@@ -209,8 +211,10 @@ class OrderLabeller {
   void LabelUpdate(IndexRange range, const ForwardPattern& pattern) {
     Fill(range.begin, range.end, Phase::kOther);
     const uint32_t forward = pattern.FindFirst(range.begin, range.end);
-    if (IsUpdate(range.begin, forward)) {
-      Fill(range.begin, UpdateEnd({range.begin, forward}), Phase::kOptimizer);
+    const uint32_t signs_end = SignsEnd({range.begin, forward});
+    if (IsUpdate(range.begin, signs_end)) {
+      Fill(range.begin, UpdateEnd({range.begin, signs_end}), Phase::kOptimizer);
+      if (signs_end < forward) Fill(signs_end, forward, Phase::kEval);
     }
     if (forward == range.end) return;
     const bool is_cut_off = range.end == count_ && failure_index_ != kNone && failure_index_ > forward;
@@ -226,6 +230,43 @@ class OrderLabeller {
       kept += events_[i].IsLargeAlloc() && events_[i].LivesBeyond(failure_index_) ? 1 : 0;
     }
     return kept * 5 >= made * 2;
+  }
+
+  // Behind the gradients that are dropped in a row: no update follows them. Or behind the part in which signs of an
+  // update are dense. What comes then counts only where it is much, as a generation between two updates.
+  uint32_t SignsEnd(IndexRange range) const {
+    constexpr uint32_t kMuch = 4;  // times as long as what shows signs
+    const uint32_t drop_end = DropEnd(range);
+    const uint32_t end = drop_end == kNone ? DenseEnd(range) : drop_end;
+    const bool is_much_left = range.end - end > kMuch * (end - range.begin);
+    return updates_have_signs_ && end > range.begin && is_much_left ? end : range.end;
+  }
+
+  uint32_t DropEnd(IndexRange range) const {
+    uint32_t dropped = 0;
+    for (uint32_t i = range.begin; i < range.end; ++i) {
+      if (events_[i].is_alloc) {
+        if (dropped >= kFewestDropped) return i;
+        dropped = 0;
+      } else if (IsGradient(events_[i].alloc_index)) {
+        ++dropped;
+      }
+    }
+    return kNone;
+  }
+
+  uint32_t DenseEnd(IndexRange range) const {
+    constexpr int64_t kWeight = 4;  // a sign counts as much as so many other allocations
+    int64_t balance = 0;
+    int64_t best = 0;
+    uint32_t end = range.begin;
+    for (uint32_t i = range.begin; i < range.end; ++i) {
+      balance += (IsSign(events_[i]) ? kWeight : 0) - (events_[i].is_alloc ? 1 : 0);
+      if (balance <= best) continue;
+      best = balance;
+      end = i + 1;
+    }
+    return end;
   }
 
   // The last event of the optimizer is behind. A few blocks of other sizes that the program makes last and keeps are no
@@ -248,14 +289,14 @@ class OrderLabeller {
   }
 
   // An update drops gradients or allocates in their sizes.
+  bool IsSign(const OrderEvent& event) const {
+    const bool drops = !event.is_alloc && IsGradient(event.alloc_index);
+    return drops || (event.IsLargeAlloc() && gradient_sizes_.contains(event.size_bytes));
+  }
   bool HasSigns(IndexRange range) const {
-    uint32_t count = 0;
-    for (uint32_t i = range.begin; i < range.end; ++i) {
-      const OrderEvent& event = events_[i];
-      const bool drops = !event.is_alloc && IsGradient(event.alloc_index);
-      count += drops || (event.IsLargeAlloc() && gradient_sizes_.contains(event.size_bytes)) ? 1 : 0;
-    }
-    return count >= kFewestDropped;
+    const auto begin = events_.begin();
+    return std::count_if(begin + range.begin, begin + range.end,
+                         [&](const OrderEvent& event) { return IsSign(event); }) >= kFewestDropped;
   }
 
   // Accumulated gradients are not updated after each backward. An update that does not show in gradients takes their
@@ -293,10 +334,15 @@ class OrderLabeller {
   void LabelWithoutBackward() {
     uint32_t load_end = LoadEnd(kNone);
     if (load_end == 0) load_end = std::min(LoadEnd(LastAlloc()), FirstFree());
-    if (load_end == 0 && failure_index_ == kNone) load_end = EndOfLasting(LastAlloc());
+    bool is_inference = failure_index_ == kNone;
+    if (load_end == 0) {
+      load_end = EndOfLasting(LastAlloc());
+      is_inference = is_inference || (load_end * 2 <= count_ && !KeepsActivations(load_end));
+      if (!is_inference) return;
+    }
     if (load_end == 0) return;
     Fill(0, load_end, Phase::kLoad);
-    Fill(load_end, count_, failure_index_ == kNone ? Phase::kEval : Phase::kForward);
+    Fill(load_end, count_, is_inference ? Phase::kEval : Phase::kForward);
   }
 
   // After the leading blocks that live beyond `index`, hardly others between them; 0 where they are too few.
