@@ -47,10 +47,6 @@ eager::OptimizerKind KindOf(OptimizerName name) {
   return K::kNone;
 }
 
-bool HasSimulatedOptimizer(OptimizerName name) {
-  return name != OptimizerName::kAdamW8bit && name != OptimizerName::kLion && name != OptimizerName::kMuon;
-}
-
 void SetPrecision(Precision precision, SimulationOptions& options) {
   using eager::DType;
   switch (precision) {
@@ -241,6 +237,10 @@ void AddPhases(const SimulationResult& result, DevicePlan& device) {
 }
 
 }  // namespace
+
+bool HasSimulatedOptimizer(OptimizerName name) {
+  return name != OptimizerName::kAdamW8bit && name != OptimizerName::kLion && name != OptimizerName::kMuon;
+}
 
 bool CanSimulate(const PlanRequest& request) {
   const Workload& w = request.workload;
