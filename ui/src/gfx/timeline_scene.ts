@@ -132,7 +132,7 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): DrawnTim
     theme,
     grouping: scene.grouping,
     grouped: scene.grouped,
-    pinnedRow: scene.pinnedRow,
+    pinnedRow: shownPin(scene),
     fast: scene.fast,
   };
   const lane = hasLane(scene, renderer.height) ? placeLane(renderer, scene, frame, rows) : null;
@@ -154,7 +154,7 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): DrawnTim
     if (curve?.hasReserved) drawReserved(renderer, curve, frame, theme, scene.fast, taken);
     if (scene.capacityBytes !== null) drawCapacity(renderer, scene.capacityBytes, frame, theme);
     if (stack && scene.grouped)
-      drawBandLabels(renderer, stack, frame, bandInks(stack, scene), scene.pinnedRow === null ? null : theme.surface);
+      drawBandLabels(renderer, stack, frame, bandInks(stack, scene), style.pinnedRow === null ? null : theme.surface);
     if (curve) drawOoms(renderer, curve, frame, theme);
   });
   drawSpanRows(renderer, frame, rows, 0, theme);
@@ -171,10 +171,15 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): DrawnTim
   return { frame, labels: lane?.placed ?? [] };
 }
 
+/** The pinned block where the picture shows it: one that is merged into its band is no reason to dim all others. */
+function shownPin({ stack, pinnedRow }: TimelineScene): number | null {
+  return stack && pinnedRow !== null && stack.runsOf(pinnedRow).length > 0 ? pinnedRow : null;
+}
+
 /** On dimmed fills the ink of the theme is the readable one. */
 function bandInks(stack: StackModel, scene: TimelineScene): string[] {
   const fills = groupFills(stack, scene.theme, scene.grouping);
-  return fills.map((fill) => (scene.pinnedRow === null ? fill.text : scene.theme.ink));
+  return fills.map((fill) => (shownPin(scene) === null ? fill.text : scene.theme.ink));
 }
 
 interface Lane {

@@ -203,7 +203,7 @@ function drawRectName(
   renderer.text(size, left, middle + 8, { fill, ...edge });
 }
 
-/** Addresses at the begin of ranges that are high enough to be named. */
+/** The last digits of addresses, at the begin of ranges that are high enough to be named. */
 function drawAddressAxis(renderer: Renderer, { model, frame, theme }: MapScene): void {
   const address = model.regions.addresses("address");
   const y = model.regions.numbers("y_bytes");
@@ -212,7 +212,7 @@ function drawAddressAxis(renderer: Renderer, { model, frame, theme }: MapScene):
     const at = yAt(frame, y[i]!) - 6;
     if (last - at < 16 || at < frame.top + 20) continue;
     const hex = address[i]!.toString(16);
-    renderer.text(`…${hex.slice(-7)}`, frame.left - 6, at, { fill: theme.ink3, align: "right", mono: true });
+    renderer.text(hex.slice(-8), frame.left - 6, at, { fill: theme.ink3, align: "right", mono: true });
     last = at;
   }
   const bottom = frame.top + frame.height;

@@ -143,7 +143,7 @@ function MapHead({ groups, fills }: { groups: readonly Group[]; fills: readonly 
       </div>
       <div class="ms-subbar">
         <GroupNames groups={groups} fills={fills} />
-        <span class="ms-subbar__hint">reserved ranges follow each other; gaps between them take no room</span>
+        <span class="ms-subbar__hint">left: last 8 digits of addresses; gaps between reserved ranges take no room</span>
       </div>
     </>
   );

@@ -91,7 +91,7 @@ describe("sentences", () => {
   } as unknown as SummaryHeap;
   it("names peak, capacity and the largest known category", () => {
     expect(headline(heap, summary, held)).toBe(
-      "At its peak this run holds at least 30.0 GiB of 80.0 GiB. Logits / loss are 60.0 % of it.",
+      "At its peak this run holds at least 30.0 GiB of 80.0 GiB. Logits are 60.0 % of it.",
     );
     expect(headline(heap, null, [])).toBe("At its peak this run holds 30.0 GiB of 80.0 GiB.");
   });

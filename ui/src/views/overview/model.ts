@@ -85,7 +85,7 @@ export function headline(heap: Heap, summary: SummaryHeap | null, held: readonly
   // A small share would only distract from what is not known.
   if (!largest || largest.bytes < bytes * tellingShare) return `At its peak this run holds ${bound}${what}.`;
   const name = categoryLabel(largest.category);
-  const verb = /s$|logits/.test(name) ? "are" : "is";
+  const verb = /s$/.test(name) ? "are" : "is";
   return `At its peak this run holds ${bound}${what}. ${capital(name)} ${verb} ${formatShare(largest.bytes / bytes)} of it.`;
 }
 

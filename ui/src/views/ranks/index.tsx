@@ -12,7 +12,7 @@ import { useExport } from "../../widgets/export_scene.ts";
 import { ErrorNotice, LoadingNotice } from "../../widgets/notice.tsx";
 import { Canvas, useSize } from "../../widgets/picture.tsx";
 import type { View } from "../view.ts";
-import { coordinateText, rankName, rankParts, shortSentence } from "./model.ts";
+import { coordinateText, pageWords, rankName, rankParts, shortSentence } from "./model.ts";
 import "./style.css";
 
 const barRow = 26;
@@ -60,10 +60,14 @@ function RankStory({ ranks }: { ranks: Ranks }) {
       )}
       {ranks.differences.length > 0 && (
         <>
-          <h3>What the worst holds that the one in the middle does not</h3>
+          <h3>
+            {ranks.ranks.length === 2
+              ? "What the higher peak holds that the other does not"
+              : "What the worst holds that the one in the middle does not"}
+          </h3>
           <ul>
             {ranks.differences.map((difference) => (
-              <li key={difference.text}>{difference.text}</li>
+              <li key={difference.text}>{pageWords(difference.text)}</li>
             ))}
           </ul>
         </>
