@@ -116,6 +116,14 @@ MEMSTRATA_ANSWER(int32_t) cuMemGetInfo_v2(size_t* free_bytes, size_t* total_byte
   *total_bytes = ProcessSettings().capacity_bytes;
   return kSuccess;
 }
+/// The allocation, or the reserved range, that holds an address.
+MEMSTRATA_ANSWER(int32_t) cuMemGetAddressRange_v2(uintptr_t* begin, size_t* size_bytes, uintptr_t address) {
+  const auto range = Memory().Find(address);
+  if (!range) return kInvalidValue;
+  if (begin != nullptr) *begin = range->begin;
+  if (size_bytes != nullptr) *size_bytes = range->size_bytes;
+  return kSuccess;
+}
 
 MEMSTRATA_ANSWER(int32_t) cuPointerGetAttribute(void* value, int32_t attribute, uintptr_t address) {
   constexpr int32_t kContext = 1, kMemoryType = 2, kDevicePointer = 3, kOrdinal = 9, kRangeStart = 11, kRangeSize = 12;

@@ -51,6 +51,9 @@ MEMSTRATA_ANSWER(int32_t) cudaHostAlloc(void** address, size_t size_bytes, uint3
   *address = Host().Allocate(size_bytes);
   return *address != nullptr ? kSuccess : Remember(kMemoryAllocation);
 }
+MEMSTRATA_ANSWER(int32_t) cudaMallocHost(void** address, size_t size_bytes) {
+  return cudaHostAlloc(address, size_bytes, 0);
+}
 MEMSTRATA_ANSWER(int32_t) cudaFreeHost(void* address) {
   return address == nullptr || Host().Free(address) ? kSuccess : Remember(kInvalidValue);
 }

@@ -62,16 +62,23 @@ def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
 
 
 def _at_least_one(name: str, value: Optional[int]) -> Optional[int]:
-    if value is not None and value < 1:
-        raise ValueError(f"{name}={value} must be at least 1")
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    if value is not None and (not is_number or value < 1):
+        raise ValueError(f"{name}={value!r} must be a whole number from 1 on")
     return value
+
+
+def _as_path(name: str, value: PathLike) -> Path:
+    if not isinstance(value, (str, os.PathLike)):
+        raise ValueError(f"{name}={value!r} is no path")
+    return Path(value)
 
 
 def check_path(path: Optional[PathLike]) -> Optional[Path]:
     """A path whose suffix says what to write."""
     if path is None:
         return None
-    result = Path(path)
+    result = _as_path("path", path)
     known = (*REPORT_SUFFIXES, *RECORDING_SUFFIXES)
     if result.suffix not in known:
         raise ValueError(f"{os.fspath(path)!r} must end in one of {' '.join(known)}")
@@ -80,9 +87,10 @@ def check_path(path: Optional[PathLike]) -> Optional[Path]:
 
 def check_oom_path(path: PathLike) -> Path:
     """What is written at the failure is a snapshot: there is no time for a report."""
-    if Path(path).suffix != ".pickle":
+    result = _as_path("on_oom", path)
+    if result.suffix != ".pickle":
         raise ValueError(f"on_oom={os.fspath(path)!r} must end in .pickle")
-    return Path(path)
+    return result
 
 
 def make_options(

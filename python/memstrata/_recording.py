@@ -126,11 +126,19 @@ class Recording:
         return pandas.read_csv(io.BytesIO(self._engine("convert", "--to", "csv", "--table", table)))
 
     def save(self, path: PathLike) -> Path:
-        """Writes a report or a copy of the recording; the suffix says what (see `profile`)."""
+        """Writes a report or a copy of the recording; the suffix says what (see `profile`). A folder that is not there
+        is made. errors: ValueError for another suffix, else MemstrataError."""
         target = check_path(path)
         assert target is not None
         if not self._files:
             raise MemstrataError(self._why_empty())
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            return self._save(target)
+        except OSError as problem:
+            raise MemstrataError(f"{target} cannot be written: {problem}") from problem
+
+    def _save(self, target: Path) -> Path:
         from . import _writers
 
         if target.suffix == ".pickle":

@@ -20,6 +20,7 @@ from ._backend import Backend
 from ._errors import MemstrataError, shielded, warn
 from ._marks import Marks
 from ._options import Options
+from ._recompute_stops import RecomputeStops
 from ._session import Retention, Session, copy_file, write_file
 
 CAPTURE_SCHEMA = "memstrata.capture/1"
@@ -90,6 +91,7 @@ class TorchHistory:
         self._samples = DeviceSamples()
         self._retention = Retention(options.keep)
         self._was_recording = False
+        self._recompute_stops: Optional[RecomputeStops] = None
         self.oom_count = 0
 
     def start(self) -> None:
@@ -97,12 +99,17 @@ class TorchHistory:
         if version < OLDEST_VERSION:
             raise MemstrataError(f"PyTorch {self._torch.__version__} is too old to be recorded; 2.1 or newer is needed")
         self._device.init()
-        enabled = getattr(self._torch._C, "_cuda_isHistoryEnabled", None)
-        self._was_recording = self._device_type == "cuda" and enabled is not None and bool(enabled())
+        self._was_recording = self._is_history_on() is True
         if self._was_recording:
             warn("PyTorch's memory history was already on; it is used as it is and stays on afterwards")
         else:
-            self._device.memory._record_memory_history(**self._history_options())
+            options = self._history_options()
+            record = self._device.memory._record_memory_history
+            record(**options)
+            if options["context"] == "all":
+                self._recompute_stops = RecomputeStops(
+                    self._torch, lambda context: record(**{**options, "context": context})
+                )
         _watch_out_of_memory(self)
         self._sample_all("begin")
 
@@ -176,13 +183,25 @@ class TorchHistory:
         rank = self._session.rank
         return path if rank.is_alone else path.with_name(f"{path.stem}.{rank.label}{path.suffix}")
 
+    def _is_history_on(self) -> Optional[bool]:
+        """None where PyTorch does not say."""
+        enabled = getattr(self._torch._C, "_cuda_isHistoryEnabled", None) if self._device_type == "cuda" else None
+        return None if enabled is None else bool(enabled())
+
     def stop(self) -> list[Path]:
+        if self._is_history_on() is False:
+            warn(
+                "the program turned PyTorch's memory history off while it was recorded: what came after that is "
+                "missing, and peaks are lower bounds. Leave out its own calls of _record_memory_history"
+            )
         try:
             with shielded("asking the device at the end"):  # it may be lost after an error of the program
                 self._sample_all("end")
             return [self._write(self._session.recording, "end")]
         finally:
             _stop_watching(self)
+            if self._recompute_stops is not None:
+                self._recompute_stops.end()
             if not self._was_recording:
                 self._device.memory._record_memory_history(enabled=None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import pickle
@@ -22,7 +23,7 @@ FITS, DOES_NOT_FIT = 0, 3  # exit statuses of `memstrata dryrun`
 # The new process takes over where this one finds its modules, then makes the call.
 BOOTSTRAP = (
     "import json, sys; call = json.load(open(sys.argv[1])); sys.path[:] = call['path']; "
-    "from memstrata.dryrun_api import make_call; make_call(call)"
+    "from memstrata.dryrun_api import make_call; make_call(call, *sys.argv[2:])"
 )
 
 
@@ -32,13 +33,15 @@ class DryRunResult:
 
     fits: bool
     peak_allocated_bytes: Optional[int]
-    """By the framework; exact for the given code and inputs."""
+    """By the framework, for the given code and inputs; `answer` says what it is worth (`peak_allocated_basis`)."""
     peak_reserved_bytes: Optional[int]
     outside_bytes: int
     """Assumed for the driver and its kernels, on this card."""
     margin_bytes: int
     """What nobody took at the peak."""
     oom: Optional[dict[str, Any]]
+    largest: Optional[int]
+    """Of a search: the largest value that fits. The other figures are then of it."""
     answer: dict[str, Any]
     """Everything, as `memstrata dryrun --json` prints it."""
 
@@ -50,7 +53,13 @@ def dryrun(
     capacity: Optional[str] = None,
     devices: int = 1,
     steps: Optional[int] = None,
+    world: int = 1,
+    rank: int = 0,
+    find: Optional[range] = None,
     expandable: bool = False,
+    shadow: bool = False,
+    true_after: Optional[int] = None,
+    convolution_workspace: Optional[str] = None,
     output: Optional[PathLike] = None,
 ) -> DryRunResult:
     """Runs `function(*arguments)` in a new process with real PyTorch on a simulated card.
@@ -58,11 +67,16 @@ def dryrun(
     ```python
     result = memstrata.dryrun(train, 16, card="rtx4090", steps=2)
     print(result.fits, result.peak_reserved_bytes)
+    largest = memstrata.dryrun(train, find=range(1, 65), card="rtx4090", steps=2).largest
     ```
 
     The function must be one that the new process can import: defined at the top of a module or of the script, as for
-    `multiprocessing`. A script needs the `if __name__ == "__main__":` around its own call. Arguments are pickled. What
-    the function prints goes to standard error. `output` keeps the session folder, which every verb opens.
+    `multiprocessing`; a `functools.partial` of one, or an object that can be called, will do. A script needs the
+    `if __name__ == "__main__":` around its own call. Arguments are pickled. What the function prints goes to standard
+    error. `output` keeps the session folder, which every verb opens.
+
+    `find`: a range of whole numbers. The function gets one more argument, last, and the largest value is searched that
+    fits. The other options are those of `memstrata dryrun`.
 
     Raises MemstrataError when the function fails for another reason than memory, or when the installed PyTorch is not a
     CUDA build.
@@ -71,55 +85,101 @@ def dryrun(
         call = Path(folder) / "call.json"
         call.write_text(json.dumps(describe_call(function, arguments)), encoding="utf-8")
         session = Path(output) if output is not None else Path(folder) / "run.memstrata"
-        command = [str(find_binary()), "dryrun", "--json", "-o", str(session)]
-        command += ["--card", card, "--devices", str(devices)]
-        command += ["--capacity", capacity] if capacity is not None else []
-        command += ["--steps", str(steps)] if steps is not None else []
+        options: dict[str, Any] = {
+            "-o": session,
+            "--card": card,
+            "--capacity": capacity,
+            "--devices": devices,
+            "--steps": steps,
+            "--world": world,
+            "--rank": rank,
+            "--find-arg": find_bounds(find),
+            "--true-after": true_after,
+            "--convolution-workspace": convolution_workspace,
+        }
+        command = [str(find_binary()), "dryrun", "--json"]
+        for name, value in options.items():
+            command += [name, str(value)] if value is not None else []
         command += ["--expandable"] if expandable else []
-        command += ["--", sys.executable, "-c", BOOTSTRAP, str(call)]
-        try:
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-        except OSError as problem:
-            raise MemstrataError(f"{command[0]} cannot be run: {problem}") from problem
-    answer: dict[str, Any] = json.loads(done.stdout)
-    if done.returncode not in (FITS, DOES_NOT_FIT):
-        raise MemstrataError(answer.get("message") or f"The function ended with status {answer.get('exit_status')}.")
-    return result_of(answer, done.returncode == FITS)
+        command += ["--shadow"] if shadow else []
+        command += ["--", sys.executable, "-c", BOOTSTRAP, str(call), *([] if find is None else ["{}"])]
+        answer, status = run_command(command)
+    if status not in (FITS, DOES_NOT_FIT):
+        raise MemstrataError(failure_text(answer))
+    return result_of(answer, status == FITS)
+
+
+def find_bounds(find: Optional[range]) -> Optional[str]:
+    if find is None:
+        return None
+    if not isinstance(find, range) or find.step != 1 or len(find) == 0 or find.start < 0:
+        raise ValueError(f"find={find!r} must be a range of whole numbers from 0 on, as range(1, 65)")
+    return f"{find.start}..{find.stop - 1}"
+
+
+def run_command(command: list[str]) -> tuple[dict[str, Any], int]:
+    """What the program answers, and its exit status."""
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    except OSError as problem:
+        raise MemstrataError(f"{command[0]} cannot be run: {problem}") from problem
+    try:
+        answer: dict[str, Any] = json.loads(done.stdout)
+    except ValueError:
+        raise MemstrataError(f"{command[0]} ended with status {done.returncode} and said nothing.") from None
+    return answer, done.returncode
+
+
+def failure_text(answer: dict[str, Any]) -> str:
+    if answer.get("message"):
+        return str(answer["message"])
+    error = answer.get("error")
+    if error:
+        return f"The function raised {error['type']}: {error['text']}"
+    if answer.get("exit_status"):
+        return f"The function ended with status {answer['exit_status']}."
+    return "The function never used the card."
 
 
 def describe_call(function: Callable[..., object], arguments: tuple[Any, ...]) -> dict[str, Any]:
     """How the new process finds the function. errors: MemstrataError when it cannot."""
-    module, name = function.__module__, function.__qualname__
     script = getattr(sys.modules.get("__main__"), "__file__", None)
-    if "<" in name or (module == "__main__" and script is None):
+    try:
+        pickled = pickle.dumps((function, arguments))
+    except Exception as problem:
         raise MemstrataError(
-            f"{name} cannot be imported by a new process: define it at the top of a module or of a script file."
-        )
+            f"{function!r} cannot be imported by a new process, or its arguments cannot be pickled: define it at the "
+            f"top of a module or of a script file. ({problem})"
+        ) from problem
+    homes = [part.__module__ for part in parts_of(function)]
+    if "__main__" in homes and script is None:
+        raise MemstrataError(f"{function!r} cannot be imported by a new process: it is in no file.")
     return {
         "path": sys.path,
-        "module": module,
-        "name": name,
-        "script": os.path.abspath(script) if module == "__main__" and script else None,
-        "arguments": pickle.dumps(arguments).hex(),
+        "script": os.path.abspath(script) if "__main__" in homes and script else None,
+        "call": pickled.hex(),
     }
 
 
-def make_call(call: dict[str, Any]) -> None:
-    """In the new process."""
+def parts_of(function: Any) -> list[Any]:
+    """What must be importable: the function itself, that of a partial, the class of an object."""
+    if isinstance(function, functools.partial):
+        return parts_of(function.func)
+    owner = getattr(function, "__self__", None)
+    parts = [function if hasattr(function, "__qualname__") else type(function)]
+    return parts + ([type(owner)] if owner is not None and not isinstance(owner, type(sys)) else [])
+
+
+def make_call(call: dict[str, Any], *found: str) -> None:
+    """In the new process. `found`: the value of a search."""
     if call["script"]:
         import runpy
 
-        names = runpy.run_path(call["script"], run_name="__mp_main__")
         # What was pickled by its place in the script is looked up in the main module.
+        names = runpy.run_path(call["script"], run_name="__mp_main__")
         sys.modules["__main__"].__dict__.update(names)
-        found: Any = sys.modules["__main__"]
-    else:
-        from importlib import import_module
-
-        found = import_module(call["module"])
-    for part in call["name"].split("."):
-        found = getattr(found, part)
-    found(*pickle.loads(bytes.fromhex(call["arguments"])))
+    function, arguments = pickle.loads(bytes.fromhex(call["call"]))
+    function(*arguments, *map(int, found))
 
 
 def result_of(answer: dict[str, Any], fits: bool) -> DryRunResult:
@@ -132,5 +192,6 @@ def result_of(answer: dict[str, Any], fits: bool) -> DryRunResult:
         outside_bytes=worst["outside_bytes"],
         margin_bytes=worst["margin_bytes"],
         oom=refused[0] if refused else None,
+        largest=(answer["find"] or {}).get("largest"),
         answer=answer,
     )

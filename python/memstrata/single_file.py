@@ -57,7 +57,8 @@ def single_file() -> str:
     """The text of the file. The same package gives the same text."""
     folder = Path(__file__).parent
     # Those run by themselves.
-    left_out = {Path(__file__).name, "dryrun_hook.py", "dryrun_probe.py", "doctor_probe.py", "run_hook.py"}
+    left_out = {Path(__file__).name, "dryrun_probe.py", "doctor_probe.py", "start_hook.py"}
+    left_out |= {module.name for module in folder.glob("_dryrun_*.py")}
     modules = [module for module in sorted(folder.glob("*.py")) if module.name not in left_out]
     parts = [_HEAD.format(version=__version__), f"VERSION = {__version__!r}\n_SOURCES = {{\n"]
     for module in modules:

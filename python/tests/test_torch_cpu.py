@@ -134,17 +134,17 @@ def test_every_form_can_be_saved(torch: Framework, tmp_path: Path) -> None:
         with memstrata.profile("run.html", quiet=True) as p:
             kept = torch.empty(1 << 20)
         for suffix in ("svg", "png", "json", "yaml", "md", "csv", "pickle"):
-            p.save(f"copy.{suffix}")
-        print(memstrata.load("copy.pickle").peak == memstrata.load("run.memstrata").peak)
+            p.save(f"new/folder/copy.{suffix}")
+        print(memstrata.load("new/folder/copy.pickle").peak == memstrata.load("run.memstrata").peak)
         print(sorted(p._repr_mimebundle_()))
         """,
         tmp_path,
     )
     assert output.splitlines()[-2:] == ["True", "['text/html', 'text/plain']"]
     assert (tmp_path / "run.html").read_text().startswith("<!doctype html>")
-    assert (tmp_path / "copy.svg").read_text().startswith("<svg")
-    assert (tmp_path / "copy.png").read_bytes().startswith(b"\x89PNG")
-    assert json.loads((tmp_path / "copy.json").read_text())["heaps"][0]["id"] == "cpu:0"
-    assert '"id": "cpu:0"' in (tmp_path / "copy.yaml").read_text()
-    assert "cpu:0" in (tmp_path / "copy.md").read_text()
-    assert "bytes" in (tmp_path / "copy.csv").read_text().splitlines()[0]
+    assert (tmp_path / "new/folder/copy.svg").read_text().startswith("<svg")
+    assert (tmp_path / "new/folder/copy.png").read_bytes().startswith(b"\x89PNG")
+    assert json.loads((tmp_path / "new/folder/copy.json").read_text())["heaps"][0]["id"] == "cpu:0"
+    assert '"id": "cpu:0"' in (tmp_path / "new/folder/copy.yaml").read_text()
+    assert "cpu:0" in (tmp_path / "new/folder/copy.md").read_text()
+    assert "bytes" in (tmp_path / "new/folder/copy.csv").read_text().splitlines()[0]

@@ -301,7 +301,7 @@ def test_an_end_switches_the_history_off(torch: Framework, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("mode", "has_native"), [("full", True), ("python", False)])
 def test_only_full_mode_has_native_frames(tmp_path: Path, mode: str, has_native: bool) -> None:
-    output, _ = framework(TORCH[-1], card="h100-80g").run(
+    output, _ = framework(TORCH[0], card="h100-80g").run(
         TRAIN
         + f"""
 with memstrata.profile("run.pickle", mode={mode!r}, quiet=True) as p:
@@ -315,3 +315,19 @@ print(json.dumps([any("::" in frame["name"] for frame in frames), any(frame["nam
         tmp_path,
     )
     assert last_line(output) == [has_native, True]
+
+
+def test_a_history_that_the_program_turned_off_is_told(tmp_path: Path) -> None:
+    output, errors = framework(TORCH[0], card="h100-80g").run(
+        """
+import json, torch
+with memstrata.profile("run.pickle", quiet=True) as p:
+    kept = torch.empty(1 << 20, dtype=torch.uint8, device="cuda")
+    torch.cuda.memory._record_memory_history(enabled=None)
+    later = torch.empty(8 << 20, dtype=torch.uint8, device="cuda")
+print(json.dumps(p.peak.is_lower_bound))
+""",
+        tmp_path,
+    )
+    assert "turned PyTorch's memory history off" in errors
+    assert last_line(output) is True

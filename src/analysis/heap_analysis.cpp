@@ -20,6 +20,7 @@ HeapAnalysis AnalyseHeap(const Store& store, const Heap& heap, uint64_t capacity
   analysis.live = BuildCurve(store, heap, Measure::kRequested);
   analysis.peak = FindPeak(analysis.live);
   analysis.capacity_bytes = heap.capacity_bytes != kUnknownBytes ? heap.capacity_bytes : capacity_bytes;
+  analysis.growth = FindGrowth(analysis);
   return analysis;
 }
 

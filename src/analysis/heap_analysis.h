@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "analysis/category/categorize.h"
+#include "analysis/growth/growth.h"
 #include "analysis/phases/timeline.h"
 #include "index/curve.h"
 
@@ -17,6 +18,7 @@ struct HeapAnalysis {
   Curve live;                        // requested bytes after each event
   Peak peak;
   uint64_t capacity_bytes = kUnknownBytes;  // of the device
+  Growth growth;
 
   Category CategoryOf(uint32_t row) const { return categories[row - heap->allocations.begin]; }
   /// Highest live bytes while events [begin_seq, end_seq) happen, what was live before them included.

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "base/units.h"
 #include "cli/common_flags.h"
 #include "cli/dryrun_jax.h"
 #include "cli/verbs.h"
@@ -34,20 +35,30 @@ Result<uint64_t> Bounded(const Arguments& arguments, std::string_view flag, uint
   return value.value_or(fallback);
 }
 
+Result<plan::Card> FindNvidiaCard(std::string_view name) {
+  std::string known;
+  for (const plan::Card& card : plan::BuiltInCards()) {
+    if (card.vendor != "nvidia") continue;
+    if (card.id == name || card.name == name) return card;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", card.id);
+  }
+  return Fail(ErrorCode::kInvalidArgument,
+              fmt::format("\"{}\" is not a card that CUDA programs run on. Known are {}; another size is --capacity.",
+                          name, known));
+}
+
 Result<plan::Card> CardOf(const Arguments& arguments) {
   MEMSTRATA_ASSIGN_OR_RETURN(plan::Card card,
-                             plan::FindCard(arguments.Get("--card").value_or(std::string(kDefaultCard))));
-  if (card.vendor != "nvidia") {
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("\"{}\" is not a card that CUDA programs run on; give one of NVIDIA, and --capacity for "
-                            "another size.",
-                            card.id));
-  }
+                             FindNvidiaCard(arguments.Get("--card").value_or(std::string(kDefaultCard))));
   if (const std::optional<std::string> capacity = arguments.Get("--capacity")) {
     MEMSTRATA_ASSIGN_OR_RETURN(card.visible_bytes, plan::ParseBytes(*capacity));
   }
-  if (card.visible_bytes <= card.context_bytes)
-    return Fail(ErrorCode::kInvalidArgument, "The card is smaller than what the driver takes on it.");
+  if (card.visible_bytes <= card.context_bytes) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("A card of {} is smaller than the {} that the driver takes on it; a size has a unit, as "
+                            "24GiB.",
+                            FormatBytes(card.visible_bytes), FormatBytes(card.context_bytes)));
+  }
   return card;
 }
 
@@ -69,6 +80,8 @@ Result<DryRunRequest> RequestOf(const Arguments& arguments) {
   if (const std::optional<std::string> size = arguments.Get("--convolution-workspace")) {
     MEMSTRATA_ASSIGN_OR_RETURN(request.convolution_workspace_bytes, plan::ParseBytes(*size));
   }
+  if (arguments.Has("--steps") && request.step_count == 0)
+    return Fail(ErrorCode::kInvalidArgument, "--steps is at least 1; without it the program runs to its end.");
   if (devices == 0 || world == 0 || rank >= world)
     return Fail(ErrorCode::kInvalidArgument, "--devices and --world are at least 1, and --rank is below --world.");
   request.device_count = static_cast<uint32_t>(devices);
@@ -76,6 +89,7 @@ Result<DryRunRequest> RequestOf(const Arguments& arguments) {
   request.rank = static_cast<uint32_t>(rank);
   request.expandable_segments = arguments.Has("--expandable");
   request.shadow = arguments.Has("--shadow") || world > 1 || devices > 1;  // ranks compare what they broadcast
+  request.keeps_arguments = arguments.Has("--arguments");
   request.output_to_stderr = arguments.Has("--json");
   request.interpreter = arguments.Get("--python").value_or(dryrun::InterpreterOf(request.command));
   return request;
@@ -194,6 +208,7 @@ constexpr FlagSpec kFlags[] = {
      "With --jax: the TPUs to compile for, as v5e:2x2, which need not be here (default: the CPU)"},
     {"--platform", "", "NAME", "With --topology: the platform of its compiler (default tpu)"},
     {"--python", "", "PATH", "The interpreter whose PyTorch is checked (default: that of the command)"},
+    {"--arguments", "", "", "Keep the arguments of the command in the session; they may hold secrets"},
     {"--check", "", "", "Only say what the program's PyTorch needs and what the simulated card lacks"},
     {"--output", "-o", "FOLDER",
      "Where the session goes (default dryrun.memstrata); with --jax the plan (default jax_plan.hlo_proto.pb)"},

@@ -56,6 +56,12 @@ void NoteAssumptions(const DryRunAnswer& answer, const ProcessRecord& process, s
          "picks on the card and are counted as 0, so the peak is a lower bound. --convolution-workspace sets a "
          "size."});
   }
+  if (process.shared_block_count > 0) {
+    notes.push_back({"warning", "freed_without_waiting", process.shared_block_count,
+                     "Blocks are used by more than one stream (record_stream, collectives). "
+                     "Here no stream takes time, so they are free as soon as they are given up; a card keeps them "
+                     "until the other stream is done, so the peak is a lower bound."});
+  }
   if (!process.reads.empty()) {
     uint64_t count = 0;
     for (const ValueRead& read : process.reads) count += read.count;
@@ -111,9 +117,12 @@ void AddProcess(const ProcessRecord& process, ProcessRecord& whole) {
     if (std::ranges::find(whole.notes, note) == whole.notes.end()) whole.notes.push_back(note);
   }
   if (process.step_count) whole.step_count = std::max(whole.step_count.value_or(0), *process.step_count);
+  whole.shared_block_count += process.shared_block_count;
   if (whole.error_type.empty()) {
     whole.error_type = process.error_type;
     whole.error_text = process.error_text;
+    whole.error_frames = process.error_frames;
+    whole.is_error_of_memory = process.is_error_of_memory;
   }
 }
 
@@ -144,6 +153,26 @@ void NoteProcesses(const DryRunAnswer& answer, std::vector<Note>& notes) {
 
 }  // namespace
 
+std::vector<std::string> ShownCommand(const DryRunRequest& request) {
+  if (request.keeps_arguments || request.command.empty()) return request.command;
+  std::vector<std::string> shown = {request.command.front()};
+  const std::string program = std::filesystem::path(shown.front()).filename().string();
+  if (!program.starts_with("python")) return shown;
+  for (size_t i = 1; i < request.command.size(); ++i) {
+    const std::string& argument = request.command[i];
+    if (argument == "-c") break;  // what follows is a program, and may hold anything
+    if (argument == "-m" || argument == "-W" || argument == "-X") {
+      if (argument == "-m" && i + 1 < request.command.size()) shown.insert(shown.end(), {"-m", request.command[i + 1]});
+      if (argument == "-m") break;
+      ++i;  // an option with a value
+    } else if (!argument.starts_with("-")) {
+      shown.push_back(argument);
+      break;
+    }
+  }
+  return shown;
+}
+
 ProcessRecord WholeProgram(const DryRun& run) {
   if (run.processes.empty()) return {};
   ProcessRecord whole = run.processes.front();
@@ -151,10 +180,16 @@ ProcessRecord WholeProgram(const DryRun& run) {
   return whole;
 }
 
-bool IsLowerBound(const DryRunRequest& request, const ProcessRecord& process) {
+PeakBasis BasisOf(const DryRunRequest& request, const ProcessRecord& process) {
   const bool has_cudnn = CountOf(process.library_calls, kCudnnExecute) > 0;
-  return CountOf(process.library_calls, kUnknownWorkArea) > 0 ||
-         (has_cudnn && request.convolution_workspace_bytes == 0);
+  if (CountOf(process.library_calls, kUnknownWorkArea) > 0 || (has_cudnn && request.convolution_workspace_bytes == 0))
+    return PeakBasis::kNoWorkAreas;
+  if (process.shared_block_count > 0) return PeakBasis::kNoTime;
+  return process.reads.empty() ? PeakBasis::kExact : PeakBasis::kDependsOnValues;
+}
+
+const OutOfMemory& TellingError(const ProcessRecord& process, const DeviceRecord& device) {
+  return process.is_error_of_memory ? device.ooms.back() : device.ooms.front();
 }
 
 std::vector<Note> NotesOf(const DryRunAnswer& answer) {

@@ -29,12 +29,26 @@ struct DryRunAnswer {
   bool has_real_card = false;  // this machine has one; it was left alone
 };
 
+/// The command as the answer and the session show it: without the arguments of the program, unless they are asked for.
+/// What is left of "/env/bin/python -u train.py --token x" is "/env/bin/python", "train.py".
+std::vector<std::string> ShownCommand(const DryRunRequest& request);
+
 /// What all processes did, as if one had: reads, kernels and calls of the vendor's functions added up, every note once,
 /// the first error. Its devices are those of the process with the highest peak.
 ProcessRecord WholeProgram(const DryRun& run);
 
-/// True when work areas of the vendor's libraries are in no figure, so that the allocated peak may be higher.
-bool IsLowerBound(const DryRunRequest& request, const ProcessRecord& process);
+/// What the allocated peak of a process is worth.
+enum class PeakBasis : uint8_t {
+  kExact,
+  kDependsOnValues,  // exact, if no shape depends on a value that was read
+  kNoWorkAreas,      // a lower bound: work areas of the vendor's libraries are not in it
+  kNoTime,           // a lower bound: blocks that another stream still uses are freed later on a card
+};
+PeakBasis BasisOf(const DryRunRequest& request, const ProcessRecord& process);
+
+/// The error that ended the program where one did, else the first: later ones are of a program that goes on after it.
+/// The device has one at least.
+const OutOfMemory& TellingError(const ProcessRecord& process, const DeviceRecord& device);
 
 /// What limits the answer, worst first: assumptions, guesses, functions without an answer.
 std::vector<Note> NotesOf(const DryRunAnswer& answer);

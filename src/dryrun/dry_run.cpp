@@ -9,13 +9,14 @@ namespace memstrata::dryrun {
 Verdict DryRun::verdict() const {
   bool has_record = false;
   for (const ProcessRecord& process : processes) {
+    const bool has_other_error = !process.error_type.empty() && !process.is_error_of_memory;
+    const bool has_gone_on = process.allocations_after_oom.value_or(0) > 0 && (exit_status == 0 || has_other_error);
     for (const DeviceRecord& device : process.devices) {
       has_record = true;
-      const bool is_handled = process.allocations_after_oom.value_or(0) > 0 && exit_status == 0;
-      if (!device.ooms.empty() && !is_handled) return Verdict::kDoesNotFit;
+      if (!device.ooms.empty() && !has_gone_on) return Verdict::kDoesNotFit;
     }
     // Other allocators than PyTorch's own do not tell of a failed request; the error does.
-    if (exit_status != 0 && process.error_type.find("OutOfMemory") != std::string::npos) return Verdict::kDoesNotFit;
+    if (exit_status != 0 && process.is_error_of_memory) return Verdict::kDoesNotFit;
   }
   if (exit_status != 0) return Verdict::kScriptFailed;
   if (!has_record) return was_card_used ? Verdict::kNoRecord : Verdict::kCardNotUsed;
@@ -38,6 +39,15 @@ std::optional<uint64_t> DryRun::PeakReservedBytes() const {
     }
   }
   return peak;
+}
+
+std::optional<uint64_t> DryRun::RefusedBytes() const {
+  for (const ProcessRecord& process : processes) {
+    for (const DeviceRecord& device : process.devices) {
+      if (!device.ooms.empty()) return device.ooms.front().requested_bytes;
+    }
+  }
+  return std::nullopt;
 }
 
 Result<DryRun> RunOnce(const DryRunRequest& request, const Stage& stage) {

@@ -36,6 +36,8 @@ struct DryRun {
   uint64_t OutOfMemoryCount() const;
   /// The highest peak of reserved memory among the processes; unknown when no hook said.
   std::optional<uint64_t> PeakReservedBytes() const;
+  /// The first request that failed; unknown when none did or none was told of.
+  std::optional<uint64_t> RefusedBytes() const;
 };
 
 /// error: kNotFound when the program cannot be started; kIo, kCorruptInput when its records cannot be read.

@@ -33,6 +33,12 @@ DeviceRecord& DeviceOf(ProcessRecord& record, uint64_t index) {
   return record.devices.back();
 }
 
+// Its lines follow that of the error itself; nothing when they come alone.
+OutOfMemory* LastOutOfMemory(ProcessRecord& record, uint64_t index) {
+  DeviceRecord& device = DeviceOf(record, index);
+  return device.ooms.empty() ? nullptr : &device.ooms.back();
+}
+
 // The numbers of `fields` from the second on, as far as they are numbers.
 struct Line {
   const Fields& fields;
@@ -66,6 +72,15 @@ constexpr LineKind kLineKinds[] = {
      [](const Line& line, ProcessRecord& record) {
        DeviceOf(record, line.numbers[0]).ooms.push_back({line.numbers[1], line.numbers[2], line.numbers[3]});
      }},
+    {"oom_text", 1, 1,
+     [](const Line& line, ProcessRecord& record) {
+       if (OutOfMemory* oom = LastOutOfMemory(record, line.numbers[0])) oom->text = line.fields[2];
+     }},
+    {"oom_frame", 2, 2,
+     [](const Line& line, ProcessRecord& record) {
+       if (OutOfMemory* oom = LastOutOfMemory(record, line.numbers[0]))
+         oom->frames.push_back({line.fields[3], static_cast<uint32_t>(line.numbers[1]), line.fields[4]});
+     }},
     {"after_oom", 1, 0,
      [](const Line& line, ProcessRecord& record) { record.allocations_after_oom = line.numbers[0]; }},
     {"kernel", 1, 1,
@@ -97,6 +112,13 @@ constexpr LineKind kLineKinds[] = {
        record.error_type = line.fields[1];
        record.error_text = line.fields[2];
      }},
+    {"error_of_memory", 1, 0, [](const Line&, ProcessRecord& record) { record.is_error_of_memory = true; }},
+    {"error_frame", 1, 2,
+     [](const Line& line, ProcessRecord& record) {
+       record.error_frames.push_back({line.fields[2], static_cast<uint32_t>(line.numbers[0]), line.fields[3]});
+     }},
+    {"shared_blocks", 1, 0,
+     [](const Line& line, ProcessRecord& record) { record.shared_block_count = line.numbers[0]; }},
 };
 
 Status AddLine(const Fields& fields, ProcessRecord& record) {

@@ -29,10 +29,19 @@ struct ValueRead {
   uint64_t count = 0;
 };
 
+/// A line of the program, or of what it calls.
+struct CodePlace {
+  std::string file;
+  uint32_t line = 0;
+  std::string function;
+};
+
 struct OutOfMemory {
   uint64_t requested_bytes = 0;
-  uint64_t reserved_bytes = 0;  // by the framework, when it happened
-  uint64_t free_bytes = 0;      // of the card
+  uint64_t reserved_bytes = 0;    // by the framework, when it happened
+  uint64_t free_bytes = 0;        // of the card
+  std::string text;               // the framework's own; empty: nobody looked at the error, or not the first or last
+  std::vector<CodePlace> frames;  // innermost first, in Python; of the first error and of the last
 };
 
 struct DeviceRecord {
@@ -62,7 +71,10 @@ struct ProcessRecord {
   std::vector<std::string> notes;
   std::string error_type;  // of the exception that ended the program
   std::string error_text;
-  std::string snapshot_path;  // empty: none was written
+  std::vector<CodePlace> error_frames;  // innermost first
+  bool is_error_of_memory = false;      // it is an out-of-memory error, or came of one
+  uint64_t shared_block_count = 0;      // that another stream may still use when they are freed
+  std::string snapshot_path;            // empty: none was written
 
   uint64_t PeakBytes() const;
 };

@@ -29,6 +29,26 @@ TEST(AddRecordLines, TakesBothWritersLines) {
   EXPECT_EQ(record.error_text, "line\none\ttab\\");
 }
 
+TEST(AddRecordLines, TextAndFramesBelongToTheErrorBeforeThem) {
+  ProcessRecord record;
+  ASSERT_TRUE(
+      AddRecordLines("oom_text\t0\tof no error\noom\t0\t7\t8\t9\noom_text\t0\tfirst\noom_frame\t0\t12\ta.py\tf\n"
+                     "oom\t0\t1\t2\t3\noom_text\t0\tlast\nerror\tE\tt\nerror_of_memory\t1\n"
+                     "error_frame\t3\tb.py\tg\nshared_blocks\t5\n",
+                     record));
+  const std::vector<OutOfMemory>& ooms = record.devices[0].ooms;
+  ASSERT_EQ(ooms.size(), 2u);
+  EXPECT_EQ(ooms[0].text, "first");
+  ASSERT_EQ(ooms[0].frames.size(), 1u);
+  EXPECT_EQ(ooms[0].frames[0].line, 12u);
+  EXPECT_EQ(ooms[0].frames[0].function, "f");
+  EXPECT_EQ(ooms[1].text, "last");
+  EXPECT_TRUE(ooms[1].frames.empty());
+  EXPECT_TRUE(record.is_error_of_memory);
+  EXPECT_EQ(record.error_frames[0].file, "b.py");
+  EXPECT_EQ(record.shared_block_count, 5u);
+}
+
 TEST(AddRecordLines, ADeviceThatWasNeverUsedIsNoDevice) {
   ProcessRecord record;
   ASSERT_TRUE(AddRecordLines("device\t0\t8\t8\t1\t0\ndevice\t1\t0\t0\t0\t0\npeak\t1\t0\t0\t0\n", record));
@@ -53,7 +73,17 @@ TEST(Verdict, AnErrorOfMemoryCountsBeforeTheExitStatus) {
   run.exit_status = 0;
   EXPECT_EQ(run.verdict(), Verdict::kFits);
   EXPECT_EQ(run.PeakReservedBytes(), 5u);
-  run.processes[0].devices[0].ooms.push_back({});
+  EXPECT_FALSE(run.RefusedBytes());
+  run.processes[0].devices[0].ooms.push_back({.requested_bytes = 7});
+  EXPECT_EQ(run.verdict(), Verdict::kDoesNotFit);
+  EXPECT_EQ(run.RefusedBytes(), 7u);
+  run.processes[0].allocations_after_oom = 1;
+  EXPECT_EQ(run.verdict(), Verdict::kRanAfterErrors);
+  run.exit_status = 1;
+  EXPECT_EQ(run.verdict(), Verdict::kDoesNotFit);  // what ended it is not known
+  run.processes[0].error_type = "ValueError";
+  EXPECT_EQ(run.verdict(), Verdict::kScriptFailed);
+  run.processes[0].is_error_of_memory = true;
   EXPECT_EQ(run.verdict(), Verdict::kDoesNotFit);
 }
 

@@ -23,6 +23,7 @@ struct DryRunRequest {
   bool shadow = false;      // keep the bytes of small copies to the card
   uint64_t true_after = 0;  // every Nth read of one byte is true
   uint64_t convolution_workspace_bytes = 0;
+  bool keeps_arguments = false;   // in the answer and the session: they may hold secrets
   bool output_to_stderr = false;  // the program's standard output
 };
 

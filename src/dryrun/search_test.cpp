@@ -33,6 +33,7 @@ TEST(Verdict, AnErrorIsHandledWhenTheProgramWentOnAndEndedWell) {
 TEST(Verdict, AnErrorThatNoAllocatorToldOf) {
   DryRun run = Fitting();
   run.processes[0].error_type = "OutOfMemoryError";
+  run.processes[0].is_error_of_memory = true;
   EXPECT_EQ(run.verdict(), Verdict::kFits);  // it was caught
   run.exit_status = 1;
   EXPECT_EQ(run.verdict(), Verdict::kDoesNotFit);

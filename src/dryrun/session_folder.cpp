@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "base/json_writer.h"
+#include "dryrun/text_file.h"
 
 namespace memstrata::dryrun {
 namespace {
@@ -14,14 +14,6 @@ namespace fs = std::filesystem;
 
 Status IoError(const std::string& path, const std::error_code& problem) {
   return tl::unexpected(Error{ErrorCode::kIo, fmt::format("It cannot be written: {}.", problem.message()), path, {}});
-}
-
-Status WriteText(const fs::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) return tl::unexpected(Error{ErrorCode::kIo, "It cannot be written.", path.string(), {}});
-  return {};
 }
 
 // rank0.pickle; a second process that calls itself rank 0 gets its process number besides.
@@ -45,7 +37,7 @@ std::string SessionJson(const DryRunAnswer& answer) {
   json.Field("cuda", std::string_view(answer.wheel.cuda_version));
   json.Field("card", std::string_view(answer.request.card.name));
   json.Field("capacity_bytes", answer.request.card.visible_bytes);
-  json.Texts("command", answer.request.command);
+  json.Texts("command", ShownCommand(answer.request));
   json.EndObject();
   json.EndObject();
   return json.Finish();
@@ -83,8 +75,8 @@ Status KeepSnapshots(const std::string& folder, DryRunAnswer& answer) {
 
 Status FinishSession(const DryRunAnswer& answer, const std::string& answer_json) {
   const fs::path folder(answer.session_folder);
-  MEMSTRATA_TRY(WriteText(folder / "dryrun.json", answer_json));
-  return WriteText(folder / "session.json", SessionJson(answer));
+  MEMSTRATA_TRY(WriteTextFile((folder / "dryrun.json").string(), answer_json));
+  return WriteTextFile((folder / "session.json").string(), SessionJson(answer));
 }
 
 }  // namespace memstrata::dryrun

@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 
 #include "dryrun/library_writer.h"
+#include "dryrun/start_hook.h"
+#include "dryrun/text_file.h"
 #include "io/elf/dynamic_symbols.h"
 
 namespace memstrata::data {
-extern const std::string_view kDryRunAfterImport;
-extern const std::string_view kDryRunHook;
 extern const std::string_view kDeviceLibrary;
 }  // namespace memstrata::data
 
@@ -27,14 +26,6 @@ constexpr const char* kGenericName = "libmemstrata_generic.so";
 // Looked up by name at run time, so no wheel lists them.
 constexpr const char* kAlwaysNeeded[] = {"libcuda.so.1", "libnvidia-ml.so.1"};
 constexpr int32_t kLonePort = 29500;
-
-Status WriteFile(const std::string& path, std::string_view content) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(content.data(), static_cast<std::streamsize>(content.size()));
-  file.close();
-  if (!file) return tl::unexpected(Error{ErrorCode::kIo, "It cannot be written.", path, {}});
-  return {};
-}
 
 void Prepend(Environment& environment, const std::string& name, const std::string& value, char separator) {
   std::string& current = environment[name];
@@ -125,8 +116,7 @@ Result<Stage> Stage::Create(const DryRunRequest& request, const Wheel& wheel) {
   if (!fs::create_directory(stage.record_folder_, problem) || !fs::create_directory(stage.hook_folder_, problem))
     return Fail(ErrorCode::kIo, fmt::format("No folder can be made in \"{}\".", name));
   MEMSTRATA_TRY(stage.WriteLibraries(wheel));
-  MEMSTRATA_TRY(WriteFile(stage.hook_folder_ + "/sitecustomize.py", data::kDryRunHook));
-  MEMSTRATA_TRY(WriteFile(stage.hook_folder_ + "/memstrata_after_import.py", data::kDryRunAfterImport));
+  MEMSTRATA_TRY(WriteStartHook(stage.hook_folder_, kDryRunPackage));
   MEMSTRATA_TRY(stage.WriteSettings(request, wheel));
   return stage;
 }
@@ -134,7 +124,7 @@ Result<Stage> Stage::Create(const DryRunRequest& request, const Wheel& wheel) {
 Status Stage::WriteLibraries(const Wheel& wheel) {
   const auto add = [this](const std::string& name, std::string_view content) {
     preloaded_.push_back(folder_ + "/" + name);
-    return WriteFile(preloaded_.back(), content);
+    return WriteTextFile(preloaded_.back(), content);
   };
   MEMSTRATA_TRY(add(kDeviceName, data::kDeviceLibrary));
   std::vector<std::string> needed = {kDeviceName};
@@ -149,11 +139,11 @@ Status Stage::WriteLibraries(const Wheel& wheel) {
   }
   for (const std::string& shell : shells) MEMSTRATA_TRY(add(shell, WriteLibrary({shell, needed, {}})));
   // Triton links what it compiles with -lcuda; the linker looks for this file.
-  return WriteFile(folder_ + "/libcuda.so", WriteLibrary({"libcuda.so.1", needed, {}}));
+  return WriteTextFile(folder_ + "/libcuda.so", WriteLibrary({"libcuda.so.1", needed, {}}));
 }
 
 Status Stage::WriteSettings(const DryRunRequest& request, const Wheel& wheel) const {
-  return WriteFile(folder_ + "/settings", SettingsText(request, wheel, record_folder_));
+  return WriteTextFile(folder_ + "/settings", SettingsText(request, wheel, record_folder_));
 }
 
 Environment Stage::ChildEnvironment(const DryRunRequest& request) const {

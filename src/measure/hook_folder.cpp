@@ -4,28 +4,13 @@
 #include <stdlib.h>
 
 #include <filesystem>
-#include <fstream>
-#include <span>
 
-namespace memstrata::data {
-extern const std::string_view kRunHook;
-extern const std::span<const std::pair<std::string_view, std::string_view>> kCaptureModules;
-}  // namespace memstrata::data
+#include "dryrun/start_hook.h"
 
 namespace memstrata::measure {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kPackage = "memstrata_run_capture";  // not the name of the installed one, which may be another
-
-Status WriteFile(const fs::path& path, std::string_view content) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(content.data(), static_cast<std::streamsize>(content.size()));
-  file.close();
-  if (!file) return tl::unexpected(Error{ErrorCode::kIo, "It cannot be written.", path.string(), {}});
-  return {};
-}
 
 }  // namespace
 
@@ -35,11 +20,7 @@ Result<HookFolder> HookFolder::Create() {
   if (problem || mkdtemp(name.data()) == nullptr)
     return Fail(ErrorCode::kIo, fmt::format("\"{}\" cannot be made.", name));
   HookFolder hook(name);
-  const fs::path package = fs::path(name) / kPackage;
-  if (!fs::create_directory(package, problem))
-    return Fail(ErrorCode::kIo, fmt::format("No folder can be made in \"{}\".", name));
-  for (const auto& [file, text] : data::kCaptureModules) MEMSTRATA_TRY(WriteFile(package / file, text));
-  MEMSTRATA_TRY(WriteFile(fs::path(name) / "sitecustomize.py", data::kRunHook));
+  MEMSTRATA_TRY(dryrun::WriteStartHook(name, dryrun::kRunPackage));
   return hook;
 }
 

@@ -21,7 +21,6 @@ HeapExplained ExplainHeap(const Store& store, const Heap& heap, uint64_t capacit
     explained.phases.push_back({span, analysis.HighestIn(span.begin_seq, span.end_seq).bytes, delta_bytes});
   }
   explained.bands = FindBands(analysis);
-  explained.growth = FindGrowth(analysis);
   explained.marks = FindMarks(analysis);
   explained.next_peaks = FindNextPeaks(analysis);
   explained.fragmentation = ExplainFragmentation(analysis);

@@ -8,7 +8,6 @@
 
 #include "analysis/bands/bands.h"
 #include "analysis/fragmentation/explain_fragmentation.h"
-#include "analysis/growth/growth.h"
 #include "analysis/layers/layers.h"
 #include "analysis/marks/marks.h"
 #include "analysis/next_peak/next_peak.h"
@@ -40,7 +39,6 @@ struct HeapExplained {
   std::vector<PhaseExplained> phases;
   std::vector<Band> bands;
   Marks marks;
-  Growth growth;
   std::vector<NextPeak> next_peaks;
   std::optional<FragmentationAnswer> fragmentation;
   std::vector<RepeatedLayer> layers;

@@ -1,7 +1,9 @@
 #include "analysis/category/categorize.h"
 
 #include <algorithm>
+#include <limits>
 
+#include "analysis/category/growing_cache.h"
 #include "analysis/category/logits.h"
 #include "analysis/category/weight_copies.h"
 #include "analysis/phases/order_events.h"
@@ -43,6 +45,12 @@ Group GroupOf(Phase phase) {
 constexpr uint64_t kWorkspaceBytes[] = {33'554'432, 8'519'680};
 constexpr uint64_t kLtWorkspaceBytes = 1'048'576;
 
+/// A line of a generation that may make its cache.
+struct CacheLine {
+  int64_t votes_bytes = 0;  // of blocks that outlive their call of the model, less those that do not
+  uint64_t smallest_bytes = std::numeric_limits<uint64_t>::max();  // of a block that outlives it
+};
+
 class Categorizer {
  public:
   Categorizer(const Store& store, const Heap& heap, const Timeline& timeline)
@@ -55,8 +63,7 @@ class Categorizer {
 
   std::vector<Category> Run() {
     FindGroupEnds();
-    FindAutocastExits();
-    FindSharding();
+    FindFramesOfWrappers();
     CountWorkspaces();
     CountCacheVotes();
     for (uint32_t seq = 0; seq < heap_.events.size(); ++seq) {
@@ -74,6 +81,7 @@ class Categorizer {
     const bool makes_states =
         std::find(categories_.begin(), categories_.end(), Category::kOptimizerState) != categories_.end();
     if (timeline_.basis != PhaseBasis::kStack && !makes_states) MarkLoadedStates();
+    MarkGrowingCaches(store_, heap_, timeline_, categories_);
     MarkWeightCopies(store_, heap_, timeline_, categories_);
     MarkLogits(store_, heap_, timeline_, by_stack_, categories_);
     return std::move(categories_);
@@ -95,35 +103,28 @@ class Categorizer {
     }
   }
 
-  // Autocast keeps copies of weights and drops them all when its region ends.
-  void FindAutocastExits() {
+  // Autocast keeps copies of weights and drops them all when its region ends. FSDP makes what it sends, and the shards
+  // of parameters and gradients.
+  void FindFramesOfWrappers() {
     const StackTable& stacks = store_.stacks.stacks();
     const FrameTable& frames = store_.stacks.frames();
     is_autocast_exit_.resize(stacks.size(), false);
+    is_of_fsdp_.resize(stacks.size(), false);
     for (uint32_t node = 1; node < stacks.size(); ++node) {
       const uint32_t frame = stacks.frame[node].value;
-      is_autocast_exit_[node] = store_.String(frames.function[frame]) == "__exit__" &&
-                                store_.String(frames.file[frame]).ends_with("amp/autocast_mode.py");
+      const std::string_view file = store_.String(frames.file[frame]);
+      is_autocast_exit_[node] =
+          store_.String(frames.function[frame]) == "__exit__" && file.ends_with("amp/autocast_mode.py");
+      is_of_fsdp_[node] =
+          is_of_fsdp_[stacks.parent[node].value] || file.find("torch/distributed/fsdp/") != std::string_view::npos;
     }
   }
 
-  void FindSharding() {
-    const StackTable& stacks = store_.stacks.stacks();
-    is_sharding_.resize(stacks.size(), false);
-    for (uint32_t node = 1; node < stacks.size(); ++node) {  // parents come first
-      const std::string_view file = store_.String(store_.stacks.frames().file[stacks.frame[node].value]);
-      is_sharding_[node] =
-          is_sharding_[stacks.parent[node].value] || file.find("torch/distributed/fsdp/") != std::string_view::npos;
-    }
-  }
-
-  // What sharding makes and keeps are the shards: of parameters while the model is loaded, of gradients in a backward.
-  // What it gives back at once only moves them.
-  bool IsMoved(uint32_t row, bool outlives_group) const {
-    if (by_stack_[table_.stack[row].value] != Category::kCommunication) return false;
+  // What FSDP makes of the model, or in a backward, and keeps are its shards.
+  bool IsShard(uint32_t row, bool outlives_group) const {
     const Group group = GroupOf(PhaseAt(table_.alloc_seq[row]));
-    const bool may_be_shard = is_sharding_[table_.stack[row].value] && outlives_group;
-    return !may_be_shard || (group != Group::kLoad && group != Group::kBackward);
+    return is_of_fsdp_[table_.stack[row].value] && outlives_group &&
+           (group == Group::kLoad || group == Group::kBackward);
   }
 
   static bool HasWorkspaceSize(uint64_t size_bytes) {
@@ -189,17 +190,30 @@ class Categorizer {
     return step != kNone && table_.free_requested_seq[row] >= timeline_.steps[step].end_seq;
   }
 
-  // What mostly lives on from call to call does not where the generation ends.
-  bool MakesCache(StackId stack) const {
-    const auto found = cache_votes_.find(stack.value);
-    return stack.value != 0 && found != cache_votes_.end() && found->second > 0;
+  // In inference no batch is needed in the second step after its own; one that was made for the first step may serve
+  // all.
+  bool StaysForSteps(uint32_t row) const {
+    const uint32_t step = timeline_.step_of_event[table_.alloc_seq[row]];
+    if (is_training_ || step == kNone || step == 0 || step + 2 >= timeline_.steps.size()) return false;
+    return table_.free_requested_seq[row] > timeline_.steps[step + 2].begin_seq;
+  }
+
+  // What mostly lives on from call to call does not where the generation ends. A line may make the new part of a cache
+  // too, which is smaller than all of it.
+  bool MakesCache(uint32_t row) const {
+    const auto found = cache_lines_.find(table_.stack[row].value);
+    return table_.stack[row].value != 0 && found != cache_lines_.end() && found->second.votes_bytes > 0 &&
+           table_.size_bytes[row] >= found->second.smallest_bytes;
   }
 
   void CountCacheVotes() {
     for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
       const uint32_t seq = table_.alloc_seq[row];
       if (seq == kNone || (PhaseAt(seq) != Phase::kPrefill && PhaseAt(seq) != Phase::kDecode)) continue;
-      cache_votes_[table_.stack[row].value] += OutlivesStep(row) ? 1 : -1;
+      CacheLine& line = cache_lines_[table_.stack[row].value];
+      const auto bytes = static_cast<int64_t>(table_.size_bytes[row]);
+      line.votes_bytes += OutlivesStep(row) ? bytes : -bytes;
+      if (OutlivesStep(row)) line.smallest_bytes = std::min(line.smallest_bytes, table_.size_bytes[row]);
     }
   }
 
@@ -214,9 +228,10 @@ class Categorizer {
     const Phase phase = PhaseAt(table_.alloc_seq[row]);
     if (is_autocast_exit_[table_.free_stack[row].value]) return Category::kAutocastCopy;
     if (phase == Phase::kPrefill || phase == Phase::kDecode)
-      return OutlivesStep(row) || MakesCache(table_.stack[row]) ? Category::kKvCache : Category::kTemporary;
+      return OutlivesStep(row) || MakesCache(row) ? Category::kKvCache : Category::kTemporary;
     if (phase == Phase::kEval) {
-      if (outlives_group && timeline_.is_plain[table_.alloc_seq[row]]) return Category::kInput;
+      if (outlives_group && timeline_.is_plain[table_.alloc_seq[row]])
+        return StaysForSteps(row) ? Category::kUnknown : Category::kInput;
       return is_training_ && OutlivesStep(row) ? Category::kActivation : Category::kTemporary;  // its graph is kept
     }
     return outlives_group ? Category::kActivation : Category::kTemporary;
@@ -225,9 +240,7 @@ class Categorizer {
   // Averages of weights and the like are made after the model, by the program itself.
   Category OfLoad(uint32_t row, bool outlives_group) const {
     if (!outlives_group) return Category::kTemporary;
-    const Category named = by_stack_[table_.stack[row].value];
-    if (named == Category::kOptimizerState) return named;
-    if (named == Category::kParameter || named == Category::kCommunication) return Category::kParameter;
+    if (by_stack_[table_.stack[row].value] == Category::kOptimizerState) return Category::kOptimizerState;
     return timeline_.is_plain[table_.alloc_seq[row]] && has_loaded_module_ ? Category::kUnknown : Category::kParameter;
   }
 
@@ -238,13 +251,15 @@ class Categorizer {
     const Category named = by_stack_[table_.stack[row].value];
     const bool outlives_group = end >= group_end_[begin];
     if (IsWorkspace(row)) return Category::kWorkspace;
-    if (IsMoved(row, outlives_group) || (named == Category::kKvCache && !is_training_)) return named;
+    if (named == Category::kCommunication && IsShard(row, outlives_group))
+      return GroupOf(phase) == Group::kLoad ? Category::kParameter : Category::kGradient;
+    if (named == Category::kCommunication || (named == Category::kKvCache && !is_training_)) return named;
     if (named == Category::kParameter && GroupOf(phase) != Group::kLoad) return named;  // gathered for one layer
     switch (GroupOf(phase)) {
       case Group::kLoad:
         return OfLoad(row, outlives_group);
       case Group::kInput:
-        return Category::kInput;
+        return StaysForSteps(row) ? Category::kUnknown : Category::kInput;
       case Group::kForward:
         return OfForward(row, outlives_group || (timeline_.basis == PhaseBasis::kStack && IsTakenDown(begin, end)));
       case Group::kBackward:
@@ -374,11 +389,10 @@ class Categorizer {
   const Timeline& timeline_;
   std::vector<Category> by_stack_;
   std::vector<Category> categories_;
-  std::vector<bool> is_autocast_exit_;  // by stack
-  std::vector<bool> is_sharding_;       // by stack: FSDP's own code at or above it
-  std::vector<uint32_t> failure_seqs_;  // ascending
-  FlatMap<uint32_t, int32_t>
-      cache_votes_;  // by stack: blocks that outlive their call of the model, less those that do not
+  std::vector<bool> is_of_fsdp_;              // by stack
+  std::vector<bool> is_autocast_exit_;        // by stack
+  std::vector<uint32_t> failure_seqs_;        // ascending
+  FlatMap<uint32_t, CacheLine> cache_lines_;  // by stack
   bool keeps_workspace_ = false;
   uint32_t kept_workspace_count_ = 0;
   uint32_t short_workspace_count_ = 0;

@@ -1,8 +1,12 @@
 #include "analysis/growth/growth.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "analysis/growth/out_of_memory_end.h"
+#include "analysis/growth/shape_cache.h"
+#include "analysis/growth/step_levels.h"
+#include "analysis/heap_analysis.h"
 #include "base/flat_map.h"
 
 namespace memstrata {
@@ -10,41 +14,10 @@ namespace {
 
 // The first step makes states and fills caches: growth is looked for after it.
 constexpr size_t kFirstSteadyStep = 1;
-// Changes below this share of the peak, or this size, are noise: scalars, changed order of frees.
+// Changes below this share of the peak, or this size, are noise: scalars, changed order of frees. Smaller changes count
+// where they come with every step.
 constexpr uint64_t kNoiseShare = 2'000;
 constexpr int64_t kNoiseBytes = 64 << 10;
-
-uint64_t BlockBytes(const AllocationTable& table, uint32_t row) {
-  return table.block_bytes[row] == kUnknownBytes ? table.size_bytes[row] : table.block_bytes[row];
-}
-
-// Live blocks at the start of each step and at the end of the last; a block counts until the program gives it back.
-std::vector<uint64_t> LevelsOf(const HeapAnalysis& analysis) {
-  const AllocationTable& table = analysis.store->allocations;
-  const std::vector<StepSpan>& steps = analysis.timeline.steps;
-  std::vector<int64_t> change(steps.size() + 1, 0);
-  const auto add = [&](uint32_t seq, int64_t bytes) {  // from the first border after `seq` on
-    const auto after =
-        std::partition_point(steps.begin(), steps.end(), [&](const StepSpan& step) { return step.begin_seq <= seq; });
-    change[static_cast<size_t>(after - steps.begin())] += bytes;
-  };
-  for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
-    const auto bytes = static_cast<int64_t>(BlockBytes(table, row));
-    if (table.alloc_seq[row] == kNone) {
-      change[0] += bytes;
-    } else {
-      add(table.alloc_seq[row], bytes);
-    }
-    if (table.free_requested_seq[row] != kNone) add(table.free_requested_seq[row], -bytes);
-  }
-  std::vector<uint64_t> levels;
-  int64_t level = 0;
-  for (const int64_t delta : change) {
-    level += delta;
-    levels.push_back(static_cast<uint64_t>(std::max<int64_t>(level, 0)));
-  }
-  return levels;
-}
 
 struct StackBytes {
   StackId stack{0};
@@ -64,9 +37,9 @@ StackBytes FindHolder(const HeapAnalysis& analysis, uint32_t from_seq, uint32_t 
   for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
     const uint32_t begin = table.alloc_seq[row];
     if (begin == kNone || begin < from_seq || begin >= to_seq || table.free_requested_seq[row] < end_seq) continue;
-    by_stack[table.stack[row].value] += BlockBytes(table, row);
-    total.bytes += BlockBytes(table, row);
-    if (parameter_sizes.contains(table.size_bytes[row])) total.parameter_like_bytes += BlockBytes(table, row);
+    by_stack[table.stack[row].value] += BlockBytes(analysis, row);
+    total.bytes += BlockBytes(analysis, row);
+    if (parameter_sizes.contains(table.size_bytes[row])) total.parameter_like_bytes += BlockBytes(analysis, row);
   }
   uint64_t most = 0;
   for (const auto& [stack, bytes] : by_stack) {
@@ -141,27 +114,149 @@ uint64_t GrowthOfReserved(const HeapAnalysis& analysis) {
   return is_much ? static_cast<uint64_t>(growth) : 0;
 }
 
-void NameHolder(const HeapAnalysis& analysis, size_t from_step, size_t to_step, Growth& growth) {
+StackBytes NameHolder(const HeapAnalysis& analysis, size_t from_step, size_t to_step, Growth& growth) {
   const std::vector<StepSpan>& steps = analysis.timeline.steps;
   const StackBytes holder =
       FindHolder(analysis, steps[from_step].begin_seq, steps[to_step - 1].end_seq, steps.back().begin_seq);
   growth.holder_bytes = holder.bytes;
   if (holder.stack.value != 0) growth.holder_stack = holder.stack;
+  return holder;
 }
 
-// One jump that stays: a state as large as parameters is warm-up, anything else was kept once.
-void JudgeJump(const HeapAnalysis& analysis, size_t step, int64_t jump, Growth& growth) {
-  const std::vector<StepSpan>& steps = analysis.timeline.steps;
-  const StackBytes holder = FindHolder(analysis, steps[step].begin_seq, steps[step].end_seq, steps.back().begin_seq);
-  bool loads_again = false;
-  for (const PhaseSpan& span : analysis.timeline.phases)
-    loads_again = loads_again || (span.phase == Phase::kLoad && span.step != kNone);
-  const bool is_state = holder.parameter_like_bytes * 10 > holder.bytes * 9 && !loads_again;
-  growth.kind = is_state ? GrowthKind::kWarmUp : GrowthKind::kOneOff;
-  growth.bytes_per_step = jump;
-  growth.begin_step = static_cast<uint32_t>(step);
-  growth.holder_bytes = holder.bytes;
-  if (holder.stack.value != 0) growth.holder_stack = holder.stack;
+/// What steps add where memory never falls back: `changes[i]` is that of step kFirstSteadyStep + i.
+struct Rises {
+  std::vector<size_t> at;  // indices into the changes
+  int64_t total_bytes = 0;
+  int64_t median_bytes = 0;
+  size_t looked_at_count = 0;  // changes in all
+  size_t largest_gap = 1;      // in steps, between two of them
+
+  size_t quiet_after() const { return looked_at_count - 1 - at.back(); }
+  /// Of the changes since the first rise, four of five rise.
+  bool IsSteady() const { return at.size() * 10 >= (looked_at_count - at.front()) * 8; }
+};
+
+std::optional<Rises> FindRises(const std::vector<int64_t>& changes, int64_t noise) {
+  Rises rises;
+  rises.looked_at_count = changes.size();
+  std::vector<int64_t> values;
+  for (size_t i = 0; i < changes.size(); ++i) {
+    if (changes[i] < -noise) return std::nullopt;
+    if (changes[i] <= noise) continue;
+    if (!rises.at.empty()) rises.largest_gap = std::max(rises.largest_gap, i - rises.at.back());
+    rises.at.push_back(i);
+    values.push_back(changes[i]);
+    rises.total_bytes += changes[i];
+  }
+  if (rises.at.empty()) return std::nullopt;
+  rises.median_bytes = Median(values);
+  return rises;
+}
+
+// Three steps that left something make a rule, unless nothing more came for long: twice as many steps as the longest
+// wait before.
+bool GoesOn(const Rises& rises) {
+  const size_t fewest = rises.IsSteady() ? 2 : 3;
+  return rises.at.size() >= fewest && rises.quiet_after() <= 2 * rises.largest_gap;
+}
+
+// The mean from the first rise to the last one, which leaves the wait after the last out.
+int64_t MeanPerStep(const Rises& rises, const std::vector<int64_t>& changes) {
+  const auto steps = static_cast<int64_t>(rises.at.back() - rises.at.front());
+  return steps == 0 ? rises.total_bytes : (rises.total_bytes - changes[rises.at.front()]) / steps;
+}
+
+bool LoadsAgain(const HeapAnalysis& analysis) {
+  const std::vector<PhaseSpan>& phases = analysis.timeline.phases;
+  return std::any_of(phases.begin(), phases.end(),
+                     [](const PhaseSpan& span) { return span.phase == Phase::kLoad && span.step != kNone; });
+}
+
+// Memory that never falls back: a leak where more comes until the end, else what one step or some have left. A state as
+// large as parameters is warm-up, and so is a cache that grows with new shapes only.
+void JudgeRises(const HeapAnalysis& analysis, const std::vector<int64_t>& changes, const Rises& rises, Growth& growth) {
+  const size_t first = kFirstSteadyStep + rises.at.front();
+  const size_t last = kFirstSteadyStep + rises.at.back();
+  growth.begin_step = static_cast<uint32_t>(first);
+  growth.last_rising_step = static_cast<uint32_t>(last);
+  growth.rising_step_count = static_cast<uint32_t>(rises.at.size());
+  growth.bytes_per_rise = rises.median_bytes;
+  std::vector<uint32_t> rising_steps;
+  for (const size_t at : rises.at) rising_steps.push_back(static_cast<uint32_t>(kFirstSteadyStep + at));
+  growth.is_shape_cache = rises.at.size() >= 2 && GrowsWithNewShapes(analysis, rising_steps);
+  if (growth.is_shape_cache) {
+    growth.kind = GrowthKind::kWarmUp;
+    growth.bytes_per_step = rises.total_bytes;
+    NameHolder(analysis, first, last + 1, growth);
+    return;
+  }
+  if (GoesOn(rises)) {
+    growth.kind = GrowthKind::kLeak;
+    growth.bytes_per_step = rises.IsSteady() ? rises.median_bytes : MeanPerStep(rises, changes);
+    NameHolder(analysis, first, analysis.timeline.steps.size() - 1, growth);
+    return;
+  }
+  const StackBytes holder = NameHolder(analysis, first, last + 1, growth);
+  const bool is_state = holder.parameter_like_bytes * 10 > holder.bytes * 9 && !LoadsAgain(analysis);
+  growth.bytes_per_step = rises.total_bytes;
+  if (is_state) {
+    growth.kind = GrowthKind::kWarmUp;
+  } else if (rises.at.size() == 1) {
+    growth.kind = GrowthKind::kOneOff;
+  } else {
+    growth.kind = rises.quiet_after() > 2 * rises.largest_gap ? GrowthKind::kWarmUp : GrowthKind::kUnknown;
+  }
+}
+
+void JudgeTooth(const HeapAnalysis& analysis, const std::vector<int64_t>& changes, int64_t rise, int64_t noise,
+                Growth& growth) {
+  growth.kind = GrowthKind::kSawtooth;
+  growth.bytes_per_step = rise;
+  growth.begin_step = kFirstSteadyStep;
+  const auto last_change = static_cast<int64_t>(growth.level_bytes.back()) -
+                           static_cast<int64_t>(growth.level_bytes[growth.level_bytes.size() - 2]);
+  CountTeeth(changes, last_change, rise, noise, growth);
+  NameHolder(analysis, kFirstSteadyStep, analysis.timeline.steps.size() - 1, growth);
+}
+
+// What every step from the second on adds is growth however small it is next to the peak: over a long run it adds up.
+std::optional<Rises> SmallSteadyRises(const std::vector<int64_t>& changes) {
+  constexpr size_t kFewestSteps = 4;
+  const std::optional<Rises> rises = FindRises(changes, kNoiseBytes);
+  const bool is_steady = rises && rises->at.size() >= kFewestSteps && rises->at.size() * 10 >= changes.size() * 8;
+  return is_steady ? rises : std::nullopt;
+}
+
+void Judge(const HeapAnalysis& analysis, const std::vector<int64_t>& changes, Growth& growth) {
+  const int64_t noise = std::max(kNoiseBytes, static_cast<int64_t>(analysis.peak.bytes / kNoiseShare));
+  constexpr size_t kFewestChangesForOne = 3;  // of fewer, a single rise says nothing
+  if (const auto tooth = RiseOfTooth(changes, noise)) return JudgeTooth(analysis, changes, *tooth, noise, growth);
+  const std::optional<Rises> rises = FindRises(changes, noise);
+  if (rises && (GoesOn(*rises) || changes.size() >= kFewestChangesForOne))
+    return JudgeRises(analysis, changes, *rises, growth);
+  if (const std::optional<Rises> small = SmallSteadyRises(changes))
+    return JudgeRises(analysis, changes, *small, growth);
+  if (changes.size() < 2) return;
+  if (const int64_t median = Median(changes); std::abs(median) <= kNoiseBytes) growth.bytes_per_step = median;
+  growth.reserved_growth_bytes = GrowthOfReserved(analysis);
+  if (growth.reserved_growth_bytes == 0) return;
+  growth.kind = GrowthKind::kFragmentation;
+  growth.bytes_per_step.reset();
+  growth.begin_step = kFirstSteadyStep;
+}
+
+// A generation of one text: of many texts, each a step, nothing grows by design.
+bool IsOneGeneration(const Timeline& timeline) {
+  if (!timeline.Has(Phase::kDecode)) return false;
+  constexpr size_t kFewestTexts = 3;
+  size_t text_count = 0;
+  uint32_t step = kNone;
+  for (const PhaseSpan& span : timeline.phases) {
+    if (span.phase != Phase::kPrefill || span.step == step) continue;
+    step = span.step;
+    ++text_count;
+  }
+  return text_count < kFewestTexts;
 }
 
 }  // namespace
@@ -170,46 +265,21 @@ Growth FindGrowth(const HeapAnalysis& analysis) {
   Growth growth;
   const std::vector<StepSpan>& steps = analysis.timeline.steps;
   growth.step_count = static_cast<uint32_t>(steps.size());
-  growth.level_bytes = LevelsOf(analysis);
-  const bool is_generation = analysis.timeline.Has(Phase::kDecode);  // its cache grows by design
-  growth.is_generation = is_generation;
-  if (steps.size() < kFirstSteadyStep + 2 || is_generation) return growth;
+  growth.is_generation = IsOneGeneration(analysis.timeline);
+  const StepLevels levels = FindStepLevels(analysis);
+  growth.level_bytes = levels.live_bytes;
+  if (steps.size() < kFirstSteadyStep + 2) return growth;
   // Between the starts of steps: the end of the last one may hold the end of the program.
+  const std::vector<uint64_t>& level_bytes = growth.is_generation ? levels.live_bytes : levels.kept_bytes;
   std::vector<int64_t> changes;
-  for (size_t step = kFirstSteadyStep; step + 1 < steps.size(); ++step) {
-    changes.push_back(static_cast<int64_t>(growth.level_bytes[step + 1]) -
-                      static_cast<int64_t>(growth.level_bytes[step]));
+  for (size_t step = kFirstSteadyStep; step + 1 < steps.size(); ++step)
+    changes.push_back(static_cast<int64_t>(level_bytes[step + 1]) - static_cast<int64_t>(level_bytes[step]));
+  if (growth.is_generation) {
+    growth.bytes_per_step = Median(changes);
+    return growth;
   }
-  const int64_t noise = std::max(kNoiseBytes, static_cast<int64_t>(analysis.peak.bytes / kNoiseShare));
-  const auto grows = static_cast<size_t>(
-      std::count_if(changes.begin(), changes.end(), [&](int64_t change) { return change > noise; }));
-  const auto falls = static_cast<size_t>(
-      std::count_if(changes.begin(), changes.end(), [&](int64_t change) { return change < -noise; }));
-  const int64_t median = Median(changes);
-  if (const auto tooth = RiseOfTooth(changes, noise)) {
-    growth.kind = GrowthKind::kSawtooth;
-    growth.bytes_per_step = *tooth;
-    growth.begin_step = kFirstSteadyStep;
-    const auto last_change = static_cast<int64_t>(growth.level_bytes.back()) -
-                             static_cast<int64_t>(growth.level_bytes[growth.level_bytes.size() - 2]);
-    CountTeeth(changes, last_change, *tooth, noise, growth);
-    NameHolder(analysis, kFirstSteadyStep, steps.size() - 1, growth);
-  } else if (grows >= 2 && falls == 0 && grows * 10 >= changes.size() * 8) {
-    growth.kind = GrowthKind::kLeak;
-    growth.bytes_per_step = median;
-    growth.begin_step = kFirstSteadyStep;
-    NameHolder(analysis, kFirstSteadyStep, steps.size() - 1, growth);
-  } else if (grows > 0 && falls == 0 && changes.size() >= 3) {
-    const auto jump = std::max_element(changes.begin(), changes.end());
-    JudgeJump(analysis, kFirstSteadyStep + static_cast<size_t>(jump - changes.begin()), *jump, growth);
-  } else if (steps.size() >= kFirstSteadyStep + 3) {
-    growth.reserved_growth_bytes = GrowthOfReserved(analysis);
-    if (growth.reserved_growth_bytes > 0) {
-      growth.kind = GrowthKind::kFragmentation;
-      growth.begin_step = kFirstSteadyStep;
-    }
-  }
-  if (growth.kind == GrowthKind::kLeak) growth.ends_in_oom = FindOutOfMemoryEnd(analysis, median);
+  Judge(analysis, changes, growth);
+  if (growth.kind == GrowthKind::kLeak) growth.ends_in_oom = FindOutOfMemoryEnd(analysis, *growth.bytes_per_step);
   return growth;
 }
 

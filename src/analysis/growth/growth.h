@@ -5,18 +5,21 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/heap_analysis.h"
+#include "model/store/store.h"
 
 namespace memstrata {
 
+struct HeapAnalysis;
+
 enum class GrowthKind : uint8_t {
   kNoGrowth,
-  kLeak,           // every step leaves about the same more
-  kWarmUp,         // a state of the size of the parameters came once in a later step, then nothing
+  kLeak,           // steps leave more and more, each of them or some of them, until the recording ends
+  kWarmUp,         // a state of the size of the parameters, or what several steps left, came and then nothing; or a
+                   // cache grows with new shapes
   kSawtooth,       // grows and falls back: a collector frees what the program dropped
-  kOneOff,         // one step left something, then nothing
+  kOneOff,         // one step left something, no other did
   kFragmentation,  // what is reserved grows, what is live does not
-  kUnknown,
+  kUnknown,        // two steps left something: neither once nor time and again
 };
 inline constexpr std::string_view kGrowthKindNames[] = {"none",    "leak",          "warmup", "sawtooth",
                                                         "one_off", "fragmentation", "unknown"};
@@ -30,20 +33,29 @@ struct OutOfMemoryEnd {
 
 struct Growth {
   GrowthKind kind = GrowthKind::kNoGrowth;
-  std::optional<int64_t> bytes_per_step;  // in blocks of the allocator; of a one-off or warm-up, the jump
+  std::optional<int64_t> bytes_per_step;  // in blocks of the allocator, the mean where not every step adds; of a
+                                          // one-off or warm-up, all of it; of no growth, the
+                                          // median where it is next to nothing
   std::optional<uint32_t> begin_step;
   std::optional<StackId> holder_stack;  // of the most bytes that stay
   uint64_t holder_bytes = 0;
-  uint32_t step_count = 0;     // steps looked at
-  bool is_generation = false;  // its cache grows by design; bytes_per_step is then unknown
+  uint32_t step_count = 0;         // steps looked at
+  bool is_generation = false;      // of one text: its cache grows by design
+  uint32_t rising_step_count = 0;  // steps from `begin_step` on that left something
+  uint32_t last_rising_step = 0;   // the last of them
+  int64_t bytes_per_rise = 0;      // the median of what these left
+  bool is_shape_cache = false;     // just the steps that bring a new shape left something
   std::optional<OutOfMemoryEnd> ends_in_oom;
   uint64_t reserved_growth_bytes = 0;   // of fragmentation: what the allocator reserves more at the end
   std::optional<uint64_t> tooth_bytes;  // of a sawtooth: the largest fall
   uint32_t tooth_count = 0;
   std::vector<uint64_t> level_bytes;  // live blocks at the start of each step, and at the end of the last
+
+  /// Of a leak: nearly all steps from `begin_step` on left something.
+  bool EachStepRises() const { return rising_step_count * 10 >= (step_count - 1 - begin_step.value_or(0)) * 8; }
 };
 
-/// cost: O(events + allocations)
+/// Of everything else that `analysis` knows. cost: O(events + allocations log steps)
 Growth FindGrowth(const HeapAnalysis& analysis);
 
 }  // namespace memstrata

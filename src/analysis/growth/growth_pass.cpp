@@ -27,43 +27,75 @@ std::string EndOf(const Growth& growth) {
                      FormatBytes(end.requested_bytes));
 }
 
+std::string StepsThatRose(const Growth& growth) {
+  const uint32_t first = growth.begin_step.value_or(0);
+  if (growth.rising_step_count <= 1) return fmt::format("Step {}", first);
+  return fmt::format("Steps {} {} {}", first, growth.rising_step_count == 2 ? "and" : "to", growth.last_rising_step);
+}
+
+// The change of the last step is not looked at: it may hold the end of the program.
+std::string LaterSteps(const Growth& growth) {
+  const bool is_last = growth.last_rising_step + 2 >= growth.step_count;
+  return is_last ? "no later step shows whether more comes" : "later steps add nothing";
+}
+
+std::string LeakSentence(const Growth& growth, const std::string& held_by) {
+  const uint32_t first = growth.begin_step.value_or(0);
+  const std::string per_step = FormatBytes(growth.bytes_per_step.value_or(0));
+  if (!growth.EachStepRises())
+    return fmt::format("{} of {} steps leave {} more each, {} a step on average{}.{}", growth.rising_step_count,
+                       growth.step_count, FormatBytes(growth.bytes_per_rise), per_step, held_by, EndOf(growth));
+  const std::string who = first <= 1 ? "Each step" : fmt::format("From step {} on each step", first);
+  return fmt::format("{} leaves {} more{}.{}", who, per_step, held_by, EndOf(growth));
+}
+
+std::string SentenceOfGeneration(const Growth& growth) {
+  const std::string steps = FormatCount(growth.step_count, "step");
+  if (growth.bytes_per_step.value_or(0) <= 0)
+    return fmt::format("Memory does not grow over {} of a generation.", steps);
+  return fmt::format("The cache grows by {} a step over {}, as a generation's does; a leak would not show in it.",
+                     FormatBytes(*growth.bytes_per_step), steps);
+}
+
+std::string SentenceOfNoGrowth(const Growth& growth) {
+  if (growth.is_generation) return SentenceOfGeneration(growth);
+  if (growth.step_count < 4)
+    return fmt::format("No growth is seen, but {} cannot show one.",
+                       growth.step_count == 1 ? "one step" : fmt::format("{} steps", growth.step_count));
+  if (!growth.bytes_per_step) return fmt::format("No steady growth over {} steps.", growth.step_count);
+  return fmt::format("No growth over {} steps: {} a step.", growth.step_count, FormatBytes(*growth.bytes_per_step));
+}
+
 std::string Sentence(const HeapAnalysis& analysis, const Growth& growth) {
   const std::string held_by = HeldBy(analysis, growth);
   const std::string amount = growth.bytes_per_step ? FormatBytes(*growth.bytes_per_step) : std::string();
-  const uint32_t step = growth.begin_step.value_or(0);
   switch (growth.kind) {
     case GrowthKind::kLeak:
-      return fmt::format("Each step leaves {} more{}.{}", amount, held_by, EndOf(growth));
+      return LeakSentence(growth, held_by);
     case GrowthKind::kWarmUp:
-      return fmt::format("Step {} adds {} once, blocks of the sizes of the parameters{}; later steps add nothing.",
-                         step, amount, held_by);
+      if (growth.is_shape_cache)
+        return fmt::format(
+            "{}, the first of their shapes, leave {} in all{}; steps of a known shape add nothing: a cache by shape.",
+            FormatCount(growth.rising_step_count, "step"), amount, held_by);
+      return fmt::format("{} {} {}{}{}; {}.", StepsThatRose(growth), growth.rising_step_count > 1 ? "add" : "adds",
+                         amount, growth.rising_step_count > 1 ? " in all" : " once", held_by, LaterSteps(growth));
     case GrowthKind::kSawtooth:
       return fmt::format("Memory grows by {} a step and falls back by up to {}, {}{}: a collector frees it late.",
                          amount, FormatBytes(growth.tooth_bytes.value_or(0)), FormatCount(growth.tooth_count, "time"),
                          held_by);
     case GrowthKind::kOneOff:
-      return fmt::format("Step {} leaves {} that stays{}; later steps add nothing.", step, amount, held_by);
+      return fmt::format("{} leaves {} that stays{}; {}.", StepsThatRose(growth), amount, held_by, LaterSteps(growth));
     case GrowthKind::kFragmentation:
       return fmt::format(
           "Reserved memory grows by {} over {}, what stays live does not: free blocks do not fit the requests.",
           FormatBytes(growth.reserved_growth_bytes), FormatCount(growth.step_count, "step"));
     case GrowthKind::kUnknown:
-      return "It cannot be told whether memory grows.";
+      return fmt::format("{} leave {} in all that stays{}; twice does not tell whether more comes.",
+                         StepsThatRose(growth), amount, held_by);
     case GrowthKind::kNoGrowth:
       break;
   }
-  if (growth.is_generation) {
-    const uint64_t first = growth.level_bytes[1];
-    const uint64_t last = growth.level_bytes[growth.level_bytes.size() - 2];
-    return last > first
-               ? fmt::format("The cache grows by {} over {}, as a generation's does; a leak would not show in it.",
-                             FormatBytes(last - first), FormatCount(growth.step_count, "step"))
-               : fmt::format("Memory does not grow over {} of a generation.", FormatCount(growth.step_count, "step"));
-  }
-  if (growth.step_count < 3)
-    return fmt::format("No growth is seen, but {} cannot show one.",
-                       growth.step_count == 1 ? "one step" : fmt::format("{} steps", growth.step_count));
-  return fmt::format("No growth over {} steps: 0 B a step.", growth.step_count);
+  return SentenceOfNoGrowth(growth);
 }
 
 std::string RemedyFor(GrowthKind kind) {
@@ -76,6 +108,8 @@ std::string RemedyFor(GrowthKind kind) {
       return "Break the reference cycle that holds it, or collect every few steps.";
     case GrowthKind::kOneOff:
       return "Delete what that step kept, for example a caught exception or an old model.";
+    case GrowthKind::kUnknown:
+      return "Record more steps.";
     case GrowthKind::kFragmentation:
       return "Expandable segments, or shapes padded to few sizes.";
     default:
@@ -86,12 +120,11 @@ std::string RemedyFor(GrowthKind kind) {
 }  // namespace
 
 std::vector<Finding> ReportGrowth(const HeapAnalysis& analysis) {
-  const Growth growth = FindGrowth(analysis);
+  const Growth& growth = analysis.growth;
   if (growth.step_count == 0) return {};
   Finding finding;
   finding.id = fmt::format("growth_{}", kGrowthKindNames[static_cast<size_t>(growth.kind)]);
-  const bool is_fault = growth.kind == GrowthKind::kLeak || growth.kind == GrowthKind::kSawtooth ||
-                        growth.kind == GrowthKind::kOneOff || growth.kind == GrowthKind::kFragmentation;
+  const bool is_fault = growth.kind != GrowthKind::kNoGrowth && growth.kind != GrowthKind::kWarmUp;
   finding.severity = is_fault ? FindingSeverity::kWarning : FindingSeverity::kInfo;
   finding.text = Sentence(analysis, growth);
   if (growth.bytes_per_step) finding.bytes = static_cast<uint64_t>(std::max<int64_t>(0, *growth.bytes_per_step));

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "analysis/heap_analysis.h"
 #include "analysis/test_program.h"
 
 namespace memstrata {
@@ -11,7 +14,7 @@ TEST(Growth, AHealthyRunDoesNotGrow) {
   const Store store = MakeTraining(6);
   const Growth growth = FindGrowth(AnalyseHeap(store, store.heaps[0]));
   EXPECT_EQ(growth.kind, GrowthKind::kNoGrowth);
-  EXPECT_FALSE(growth.bytes_per_step.has_value());
+  EXPECT_EQ(growth.bytes_per_step, 0);
   EXPECT_EQ(growth.step_count, 6U);
 }
 
@@ -72,6 +75,131 @@ TEST(Growth, ASawtoothHasItsTeeth) {
   EXPECT_EQ(growth.bytes_per_step, 10 << 20);
   EXPECT_EQ(growth.tooth_bytes, 40U << 20);
   EXPECT_EQ(growth.tooth_count, 3U);
+}
+
+/// A training whose loop is `script`: what it does after each step may stay.
+class Training {
+ public:
+  void Step(uint64_t activation_bytes = 4 << 20) {
+    const uint32_t block = program.Alloc(
+        activation_bytes, {"<module>@train.py:9", "train@train.py:2", "forward@torch/nn/modules/linear.py:100"});
+    program.Free(
+        program.Alloc(4, {"<module>@train.py:9", "train@train.py:3", "_make_grads@torch/autograd/__init__.py:2"}), {});
+    program.Free(block, {});
+    program.Free(program.Alloc(4096, {"<module>@train.py:9", "train@train.py:4", "step@torch/optim/sgd.py:2"}),
+                 {"<module>@train.py:9", "train@train.py:4"});
+  }
+
+  uint32_t Keep(uint64_t size_bytes) {
+    return program.Alloc(size_bytes, {"<module>@train.py:9", "train@train.py:5", "keep@train.py:20"});
+  }
+
+  Growth Judge() {
+    store_ = program.Finish();
+    return FindGrowth(AnalyseHeap(store_, store_.heaps[0]));
+  }
+
+  TestProgram program;
+
+ private:
+  Store store_;
+};
+
+TEST(Growth, ALeakOfEveryThirdStepIsALeak) {
+  Training training;
+  for (int step = 0; step < 14; ++step) {
+    training.Step();
+    if (step % 3 == 2) training.Keep(16 << 20);
+  }
+  const Growth growth = training.Judge();
+  ASSERT_EQ(growth.kind, GrowthKind::kLeak);
+  EXPECT_EQ(growth.rising_step_count, 4U);
+  EXPECT_EQ(growth.bytes_per_rise, 16 << 20);
+  EXPECT_EQ(growth.bytes_per_step, (16 << 20) / 3);
+  EXPECT_FALSE(growth.EachStepRises());
+}
+
+TEST(Growth, ALeakMayBeginLate) {
+  Training training;
+  for (int step = 0; step < 12; ++step) {
+    training.Step();
+    if (step >= 4) training.Keep(16 << 20);
+  }
+  const Growth growth = training.Judge();
+  ASSERT_EQ(growth.kind, GrowthKind::kLeak);
+  EXPECT_EQ(growth.begin_step, 4U);
+  EXPECT_EQ(growth.bytes_per_step, 16 << 20);
+  EXPECT_TRUE(growth.EachStepRises());
+}
+
+TEST(Growth, WhatEveryStepLeavesIsNoNoiseHoweverLargeThePeak) {
+  Training training;
+  training.program.Alloc(uint64_t{70} << 30, {"<module>@train.py:9", "train@train.py:1"});
+  for (int step = 0; step < 8; ++step) {
+    training.Step();
+    training.Keep(800 << 10);
+  }
+  const Growth growth = training.Judge();
+  ASSERT_EQ(growth.kind, GrowthKind::kLeak);
+  EXPECT_EQ(growth.bytes_per_step, 800 << 10);
+}
+
+// The batch of a step is given back when the next one has come; its size changes as an image's does.
+Growth JudgeBatches(uint64_t leak_bytes) {
+  Training training;
+  uint32_t batch = kNone;
+  for (const int size_mib : {10, 12, 16, 8, 12, 14, 18, 6, 8, 10, 16, 4, 8}) {
+    const uint32_t next =
+        training.program.Alloc(uint64_t{1} << 20 << (size_mib / 4), {"<module>@train.py:9", "train@train.py:1"});
+    if (batch != kNone) training.program.Free(batch, {"<module>@train.py:9", "train@train.py:1"});
+    batch = next;
+    training.Step();
+    if (leak_bytes > 0) training.Keep(leak_bytes);
+  }
+  return training.Judge();
+}
+
+TEST(Growth, BatchesOfManySizesAreNoSawtooth) {
+  EXPECT_EQ(JudgeBatches(0).kind, GrowthKind::kNoGrowth);
+  const Growth growth = JudgeBatches(2 << 20);
+  EXPECT_EQ(growth.kind, GrowthKind::kLeak);
+  EXPECT_EQ(growth.bytes_per_step, 2 << 20);
+}
+
+TEST(Growth, ACacheByShapeGrowsWithNewShapesOnly) {
+  Training training;
+  std::vector<uint64_t> seen;
+  for (const uint64_t shape : {4, 6, 4, 8, 10, 6, 8, 12, 4, 10, 14, 6, 4}) {
+    training.Step(shape << 20);
+    if (std::find(seen.begin(), seen.end(), shape) == seen.end()) training.Keep(shape << 20);
+    seen.push_back(shape);
+  }
+  const Growth growth = training.Judge();
+  EXPECT_EQ(growth.kind, GrowthKind::kWarmUp);
+  EXPECT_TRUE(growth.is_shape_cache);
+  EXPECT_EQ(growth.bytes_per_step, (6 + 8 + 10 + 12 + 14) << 20);
+}
+
+TEST(Growth, WhatStopsIsNoLeak) {
+  Training training;
+  for (int step = 0; step < 14; ++step) {
+    training.Step();
+    if (step < 4) training.Keep(16 << 20);
+  }
+  const Growth growth = training.Judge();
+  EXPECT_EQ(growth.kind, GrowthKind::kWarmUp);
+  EXPECT_EQ(growth.rising_step_count, 3U);  // the first step is not looked at
+  EXPECT_EQ(growth.last_rising_step, 3U);
+  EXPECT_EQ(growth.bytes_per_step, 48 << 20);
+}
+
+TEST(Growth, TwiceIsNeitherOnceNorARule) {
+  Training training;
+  for (int step = 0; step < 10; ++step) {
+    training.Step();
+    if (step == 3 || step == 7) training.Keep(16 << 20);
+  }
+  EXPECT_EQ(training.Judge().kind, GrowthKind::kUnknown);
 }
 
 TEST(Growth, TwoStepsCannotShowALeak) {

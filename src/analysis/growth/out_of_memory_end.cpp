@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/heap_analysis.h"
+
 namespace memstrata {
 namespace {
 

@@ -21,7 +21,7 @@ constexpr double kLeastRise = 1.15;  // of the last peak over the first
 std::vector<Finding> ReportRisingPeaks(const HeapAnalysis& analysis) {
   const std::vector<StepSpan>& steps = analysis.timeline.steps;
   if (steps.size() < kFirstSteadyStep + kFewestSteps || !analysis.timeline.Has(Phase::kBackward)) return {};
-  const Growth growth = FindGrowth(analysis);
+  const Growth& growth = analysis.growth;
   if (growth.kind != GrowthKind::kNoGrowth && growth.kind != GrowthKind::kFragmentation) return {};
   std::vector<uint64_t> peaks;
   for (size_t step = kFirstSteadyStep; step < steps.size(); ++step) {

@@ -55,7 +55,7 @@ constexpr StepMarkFinder kStepMarkFinders[] = {
 };
 
 std::optional<Mark> FindGrowthMark(const HeapAnalysis& analysis) {
-  const Growth growth = FindGrowth(analysis);
+  const Growth& growth = analysis.growth;
   const std::vector<StepSpan>& steps = analysis.timeline.steps;
   if (growth.step_count < 3) return std::nullopt;
   const uint32_t first = growth.begin_step.value_or(1);
@@ -72,7 +72,9 @@ std::optional<Mark> FindGrowthMark(const HeapAnalysis& analysis) {
     case GrowthKind::kLeak:
       mark.kind = MarkKind::kGrowth;
       mark.count = growth.step_count - first;
-      mark.text = fmt::format("Each step leaves {} more", FormatBytes(bytes));
+      mark.text = growth.EachStepRises() ? fmt::format("Each step leaves {} more", FormatBytes(bytes))
+                                         : fmt::format("{} of {} steps leave {} more each", growth.rising_step_count,
+                                                       growth.step_count, FormatBytes(growth.bytes_per_rise));
       return mark;
     case GrowthKind::kSawtooth:
       mark.kind = MarkKind::kSawtooth;
@@ -84,8 +86,10 @@ std::optional<Mark> FindGrowthMark(const HeapAnalysis& analysis) {
     case GrowthKind::kWarmUp:
       mark.kind = MarkKind::kOneOffStep;
       mark.step = first;
-      mark.end_seq = steps[first].end_seq;
-      mark.text = fmt::format("Step {} leaves {} that stays", first, FormatBytes(bytes));
+      mark.end_seq = steps[growth.last_rising_step].end_seq;
+      mark.text = growth.rising_step_count == 1 ? fmt::format("Step {} leaves {} that stays", first, FormatBytes(bytes))
+                                                : fmt::format("Steps {} to {} leave {} that stays", first,
+                                                              growth.last_rising_step, FormatBytes(bytes));
       return mark;
     case GrowthKind::kNoGrowth:
       if (growth.is_generation) break;  // its cache grows by design: no level

@@ -86,7 +86,7 @@ std::vector<Finding> ReportPeak(const HeapAnalysis& analysis) {
                                     FormatBytes(maker.at_peak_bytes));
   finding.bytes = analysis.peak.bytes;
   // What steps leave behind is a fault of its own, with its own remedy.
-  const GrowthKind growth = FindGrowth(analysis).kind;
+  const GrowthKind growth = analysis.growth.kind;
   const bool is_left_behind =
       growth == GrowthKind::kLeak || growth == GrowthKind::kOneOff || growth == GrowthKind::kSawtooth;
   if (!is_left_behind) finding.remedy = Remedy(analysis, bands);

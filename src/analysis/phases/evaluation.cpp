@@ -179,19 +179,22 @@ void MarkEvaluation(const Store& store, const Heap& heap, StackLabels& labels) {
 
 namespace {
 
-// A cache that grows is written anew: what a step leaves, a later one replaces. What nothing replaces is a leak.
-bool IsReplaced(const Store& store, const Heap& heap, const Timeline& timeline) {
+// A cache that grows is written anew: what a step leaves, a later one replaces. Where what nothing replaces makes up
+// most of the growth, it is a leak.
+bool IsReplaced(const Store& store, const Heap& heap, const Timeline& timeline, uint64_t growth_bytes) {
+  const size_t last_step = timeline.steps.size() - 1;
   uint64_t left_bytes = 0;
-  uint64_t replaced_bytes = 0;
+  uint64_t stays_bytes = 0;
   for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
     const uint32_t begin = store.allocations.alloc_seq[row];
     const uint32_t end = store.allocations.free_requested_seq[row];
     const uint32_t step = begin == kNone ? kNone : timeline.step_of_event[begin];
-    if (step == kNone || step + 1 >= timeline.steps.size() || end < timeline.steps[step].end_seq) continue;
+    // The first step makes what all need; what the last two left, no other step had to replace.
+    if (step == kNone || step == 0 || step + 2 > last_step || end < timeline.steps[step].end_seq) continue;
     left_bytes += store.allocations.size_bytes[row];
-    if (end != kNone) replaced_bytes += store.allocations.size_bytes[row];
+    if (end >= timeline.steps[last_step].begin_seq) stays_bytes += store.allocations.size_bytes[row];
   }
-  return replaced_bytes * 2 > left_bytes;
+  return stays_bytes * 2 < left_bytes && stays_bytes * 2 < growth_bytes;
 }
 
 }  // namespace
@@ -207,7 +210,8 @@ void MarkGeneration(const Store& store, const Heap& heap, Timeline& timeline) {
   if (grows * 10 < (live.size() - 2) * 8) return;
   const bool calls_model = std::any_of(timeline.phase_of_event.begin(), timeline.phase_of_event.end(),
                                        [](Phase phase) { return phase == Phase::kEval || IsForward(phase); });
-  if (!calls_model || !IsReplaced(store, heap, timeline)) return;
+  const uint64_t growth_bytes = live[live.size() - 2] - std::min(live[0], live[live.size() - 2]);
+  if (!calls_model || !IsReplaced(store, heap, timeline, growth_bytes)) return;
   for (uint32_t seq = timeline.steps[0].begin_seq; seq < heap.events.size(); ++seq) {
     Phase& phase = timeline.phase_of_event[seq];
     const bool is_forward = phase == Phase::kEval || IsForward(phase);

@@ -321,16 +321,7 @@ class Assembler {
   void SayWhatIsMissing(const std::vector<Plan>& plans) {
     const bool any_events =
         std::any_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.trace != nullptr; });
-    if (!any_events) {
-      builder_.AddMissing(
-          "events",
-          root_.is_list || !root_.has_device_traces
-              ? "The file holds the allocator's segments only: the state at one moment, without a history."
-              : "The file has no trace entry for any device: recording was not on, or the process did not use the "
-                "device.",
-          "Call torch.cuda.memory._record_memory_history() before the work, then "
-          "torch.cuda.memory._dump_snapshot(file).");
-    }
+    if (!any_events) SayWhyThereAreNoEvents();
     if (any_events && !decoder_.has_time()) {
       builder_.AddMissing(
           "time",
@@ -339,7 +330,9 @@ class Assembler {
     }
     if (!decoder_.has_stacks() && !plans.empty()) {
       builder_.AddMissing("stacks", "No event or block carries a call stack: it was recorded without context.",
-                          "Call torch.cuda.memory._record_memory_history(context=\"all\", stacks=\"python\").");
+                          root_.capture.is_present
+                              ? "Capture with mode=\"python\" or \"full\"."
+                              : "Call torch.cuda.memory._record_memory_history(context=\"all\", stacks=\"python\").");
     }
     const bool all_sampled = std::all_of(plans.begin(), plans.end(), [&](const Plan& plan) {
       return plan.kind == HeapKind::kHost ||
@@ -347,14 +340,42 @@ class Assembler {
                          [&](const auto& sample) { return sample.first == plan.device; });
     });
     if (all_sampled && !root_.capture.samples.empty()) return;
+    SayWhatTheDeviceWasNotAsked();
+  }
+
+  void SayWhyThereAreNoEvents() {
+    if (root_.capture.is_present) {
+      builder_.AddMissing("events", "No memory was allocated or given back while the capture ran.",
+                          "Capture a part of the program that makes tensors.");
+      return;
+    }
+    builder_.AddMissing(
+        "events",
+        root_.is_list || !root_.has_device_traces
+            ? "The file holds the allocator's segments only: the state at one moment, without a history."
+            : "The file has no trace entry for any device: recording was not on, or the process did not use the "
+              "device.",
+        "Call torch.cuda.memory._record_memory_history() before the work, then "
+        "torch.cuda.memory._dump_snapshot(file).");
+  }
+
+  void SayWhatTheDeviceWasNotAsked() {
+    if (root_.capture.host_type == "cpu") {
+      builder_.AddMissing(
+          "capacity",
+          "PyTorch sets the tensors of the CPU no limit; what the machine has left depends on what else "
+          "runs on it.",
+          "`memstrata run -- COMMAND` measures the host memory of the whole program beside them.");
+      return;
+    }
+    const std::string record = root_.capture.is_present ? "Capture while the program holds memory on the device"
+                                                        : "Record with memstrata.profile, which asks the device";
     builder_.AddMissing("capacity", "A PyTorch snapshot does not say how large the device is.",
-                        "Record with memstrata.profile, which asks the device, or note torch.cuda.mem_get_info() "
-                        "beside the snapshot.");
+                        record + ", or note torch.cuda.mem_get_info() beside the snapshot.");
     builder_.AddMissing("memory outside the allocator",
                         "A PyTorch snapshot holds only what PyTorch's own allocator handed out: not the CUDA context, "
                         "NCCL, or other libraries and processes.",
-                        "Record with memstrata.profile, which asks the device, or compare nvidia-smi with the reserved "
-                        "bytes.");
+                        record + ", or compare nvidia-smi with the reserved bytes.");
   }
 
   StoreBuilder& builder_;

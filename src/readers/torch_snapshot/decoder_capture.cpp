@@ -29,6 +29,7 @@ void Decoder::ReadCapture(Value block, SnapshotRoot& root) {
                                 "\"memstrata\" is not the dict that it should be; it is not read.");
     return;
   }
+  root.capture.is_present = true;
   for (size_t i = 0; i + 1 < pairs->size(); i += 2) {
     const Value value = (*pairs)[i + 1];
     const std::string key = Printable((*pairs)[i]);

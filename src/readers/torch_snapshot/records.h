@@ -64,6 +64,7 @@ struct Records {
 
 /// What memstrata's capture adds to a snapshot: the key "memstrata".
 struct CaptureBlock {
+  bool is_present = false;
   std::string device_type = "cuda";  // prefix of the ids of device heaps
   std::string host_type = "host";    // likewise; "cpu": the host's own allocator, not pinned memory
   std::vector<std::pair<uint32_t, DeviceSample>> samples;  // device → sample, as written

@@ -93,6 +93,21 @@ TEST(TorchSnapshotReader, CaptureNamesHeapsAndTellsTheDevice) {
   for (const Missing& missing : store->missing) EXPECT_NE(missing.what, "capacity");
 }
 
+TEST(TorchSnapshotReader, ACaptureIsNotToldToCapture) {
+  for (const std::string_view host_type : {"host", "cpu"}) {
+    const Result<Store> store =
+        Open(Captured(fmt::format(R"({{"device_type": "cuda", "host_type": "{}", "identity": "{{}}"}})", host_type)));
+    ASSERT_TRUE(store.has_value()) << store.error().message;
+    for (const Missing& missing : store->missing) {
+      EXPECT_EQ(missing.how_to_get.find("memstrata.profile"), std::string::npos) << missing.what;
+      EXPECT_EQ(missing.how_to_get.find("_record_memory_history"), std::string::npos) << missing.what;
+      if (host_type == "cpu") {
+        EXPECT_EQ(missing.how_to_get.find("cuda"), std::string::npos) << missing.what;
+      }
+    }
+  }
+}
+
 TEST(TorchSnapshotReader, HostileCaptureChangesNothing) {
   for (
       const std::string_view block :

@@ -39,12 +39,26 @@ void WriteAttention(JsonWriter& json, const ProcessRecord& process) {
   json.EndArray();
 }
 
-// The first request that failed: later ones are of a program that goes on after it.
+constexpr std::string_view kBasisNames[] = {"exact", "depends_on_values", "lower_bound", "lower_bound"};
+
+void WriteFrames(JsonWriter& json, const std::vector<dryrun::CodePlace>& frames) {
+  json.Key("frames");
+  json.StartArray();
+  for (const dryrun::CodePlace& frame : frames) {
+    json.StartObject();
+    json.Field("file", std::string_view(frame.file));
+    json.Field("line", frame.line);
+    json.Field("function", std::string_view(frame.function));
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
 void WriteOutOfMemory(JsonWriter& json, const DryRunAnswer& answer, const ProcessRecord& process,
                       const DeviceRecord& device) {
   json.Key("oom");
   if (device.ooms.empty()) return json.Null();
-  const dryrun::OutOfMemory& oom = device.ooms.front();
+  const dryrun::OutOfMemory& oom = TellingError(process, device);
   json.StartObject();
   json.Field("kind", "torch");
   json.Field("requested_bytes", oom.requested_bytes);
@@ -53,12 +67,19 @@ void WriteOutOfMemory(JsonWriter& json, const DryRunAnswer& answer, const Proces
   json.Field("reserved_bytes", oom.reserved_bytes);
   json.Field("count", uint64_t{device.ooms.size()});
   json.Field("handled", answer.run.verdict() == Verdict::kRanAfterErrors);
-  json.Key("text");
-  if (process.error_type.find("OutOfMemory") == std::string::npos) {
-    json.Null();  // the program caught it
-  } else {
-    json.Value(std::string_view(process.error_text));
-  }
+  json.TextOrNull("text", oom.text);
+  WriteFrames(json, oom.frames);
+  json.EndObject();
+}
+
+// The exception that ended the program.
+void WriteError(JsonWriter& json, const ProcessRecord& process) {
+  json.Key("error");
+  if (process.error_type.empty()) return json.Null();
+  json.StartObject();
+  json.Field("type", std::string_view(process.error_type));
+  json.Field("text", std::string_view(process.error_text));
+  WriteFrames(json, process.error_frames);
   json.EndObject();
 }
 
@@ -68,6 +89,7 @@ void WriteDevice(JsonWriter& json, const DryRunAnswer& answer, const ProcessReco
   json.Field("index", device.index);
   json.Field("rank", process.rank);
   json.Field("peak_allocated_bytes", device.peak_allocated_bytes);
+  json.Field("peak_allocated_basis", kBasisNames[static_cast<size_t>(BasisOf(answer.request, process))]);
   json.Field("peak_reserved_bytes", device.peak_reserved_bytes);
   json.Field("peak_card_bytes", device.card_peak_bytes);
   json.Field("outside_bytes", answer.request.card.context_bytes);
@@ -75,7 +97,7 @@ void WriteDevice(JsonWriter& json, const DryRunAnswer& answer, const ProcessReco
   json.Field("margin_bytes", MarginBytes(answer.request, device));
   json.Field("end_allocated_bytes", device.end_allocated_bytes);
   WriteOutOfMemory(json, answer, process, device);
-  json.Field("fits", device.ooms.empty() || answer.run.verdict() == Verdict::kRanAfterErrors);
+  json.Field("fits", device.ooms.empty() || answer.run.verdict() != Verdict::kDoesNotFit);
   json.EndObject();
 }
 
@@ -107,6 +129,7 @@ void WriteSearch(JsonWriter& json, const DryRunAnswer& answer) {
     json.Field("value", trial.value);
     json.Field("fits", trial.run.verdict() == Verdict::kFits);
     json.Field("peak_reserved_bytes", trial.run.PeakReservedBytes());
+    json.Field("refused_bytes", trial.run.RefusedBytes());
     json.EndObject();
   }
   json.EndArray();
@@ -147,10 +170,11 @@ std::string DryRunJson(const DryRunAnswer& answer) {
   JsonWriter json;
   json.StartObject();
   json.Field("schema", "memstrata.dryrun/1");
-  json.Texts("command", answer.request.command);
+  json.Texts("command", ShownCommand(answer.request));
   json.Field("exit_status", run.exit_status);
   json.Field("torch", std::string_view(answer.wheel.torch_version));
   json.Field("cuda", std::string_view(answer.wheel.cuda_version));
+  WriteError(json, whole);
   json.Key("card");
   json.StartObject();
   json.Field("name", std::string_view(answer.request.card.name));

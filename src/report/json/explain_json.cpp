@@ -162,7 +162,7 @@ void WriteHeap(JsonWriter& json, const Store& store, const HeapExplained& heap) 
   WriteBands(json, store, heap);
   WriteMarks(json, store, heap);
   WriteNextPeaks(json, store, heap);
-  WriteGrowth(json, store, heap.growth);
+  WriteGrowth(json, store, heap.analysis.growth);
   WriteFragmentation(json, store, heap.fragmentation);
   WriteLayers(json, store, heap);
   json.EndObject();

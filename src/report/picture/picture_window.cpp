@@ -17,7 +17,7 @@ PictureWindow ChooseWindow(const HeapExplained& heap) {
   const auto& steps = heap.analysis.timeline.steps;
   const auto step_count = static_cast<uint32_t>(steps.size());
   const PictureWindow whole = {0, event_count, 0, step_count, true};
-  if (step_count <= kMostSteps || IsShapeOfTheWholeRun(heap.growth.kind)) return whole;
+  if (step_count <= kMostSteps || IsShapeOfTheWholeRun(heap.analysis.growth.kind)) return whole;
   const uint32_t peak_seq = heap.analysis.peak.moment.seq();
   uint32_t step = heap.marks.step != kNone ? heap.marks.step : step_count - 1;
   if (peak_seq != kNone && heap.analysis.timeline.step_of_event[peak_seq] != kNone)

@@ -17,6 +17,9 @@ using dryrun::Verdict;
 
 constexpr size_t kLabelWidth = 22;
 constexpr size_t kMostRows = 8;
+constexpr std::string_view kBasisTexts[] = {"exact", "exact if no shape depends on a value below",
+                                            "lower bound: work areas of the vendor's libraries are not in it",
+                                            "lower bound: no stream takes time here"};
 constexpr double kReservedError = 0.005;  // where it comes from: docs/explanation/dry_run.md, "Nearly exact"
 
 class DryRunText {
@@ -47,6 +50,7 @@ class DryRunText {
   void Line(std::string_view label, std::string_view text) {
     out_ += fmt::format("  {}{}\n", PadRight(label, kLabelWidth), text);
   }
+  void Paragraph(std::string_view text) { out_ += fmt::format("    {}\n", WrapLines(text, width_ - 4, 4)); }
   void Heading(std::string_view text) { out_ += fmt::format("\n  {}\n", style_.Bold(text)); }
 
   std::string VerdictText() const {
@@ -88,19 +92,35 @@ class DryRunText {
   void WriteDevice(const ProcessRecord& process, const DeviceRecord& device) {
     Heading(answer_.run.processes.size() > 1 ? fmt::format("cuda:{}, rank {}", device.index, process.rank)
                                              : fmt::format("cuda:{}", device.index));
-    std::string_view basis = process.reads.empty() ? "exact" : "exact if no shape depends on a value below";
-    if (IsLowerBound(answer_.request, process))
-      basis = "lower bound: work areas of the vendor's libraries are not in it";
-    Line("Peak allocated", WithBasis(device.peak_allocated_bytes, basis));
+    Line("Peak allocated",
+         WithBasis(device.peak_allocated_bytes, kBasisTexts[static_cast<size_t>(BasisOf(answer_.request, process))]));
     Line("Peak reserved", WithBasis(device.peak_reserved_bytes, fmt::format("± {}", FormatPercent(kReservedError))));
     Line("Outside the framework",
          fmt::format("{}  {}", FormatBytes(answer_.request.card.context_bytes), style_.Dim("assumed")));
     if (answer_.run.verdict() != Verdict::kDoesNotFit || device.ooms.empty())
       Line("Left on the card", FormatBytes(MarginBytes(answer_.request, device)));
     if (device.ooms.empty()) return;
-    const dryrun::OutOfMemory& oom = device.ooms.front();
+    const dryrun::OutOfMemory& oom = TellingError(process, device);
     Line("Out of memory", fmt::format("{} asked for with {} reserved and {} free", FormatBytes(oom.requested_bytes),
                                       FormatBytes(oom.reserved_bytes), FormatBytes(oom.free_bytes)));
+    if (!oom.text.empty()) Paragraph(oom.text);
+    WriteFrames(oom.frames);
+  }
+
+  // The program's own lines; those of PyTorch between them say little. Where there are none, the innermost.
+  void WriteFrames(const std::vector<dryrun::CodePlace>& frames) {
+    size_t row_count = 0;
+    const auto write = [&](const dryrun::CodePlace& place) {
+      if (row_count++ >= kMostRows) return;
+      out_ += fmt::format("    {} {}\n", Shorten(fmt::format("{}:{}", place.file, place.line), width_ - 34),
+                          style_.Dim(Shorten(fmt::format("in {}", place.function), 28)));
+    };
+    for (const dryrun::CodePlace& place : frames) {
+      if (!place.file.starts_with(answer_.wheel.folder)) write(place);
+    }
+    if (row_count == 0 && !frames.empty()) write(frames.front());
+    if (row_count > kMostRows)
+      out_ += style_.Dim(fmt::format("    and {} more (--json lists all)\n", row_count - kMostRows));
   }
 
   void WriteHeap(const HeapExplained& heap) {
@@ -132,8 +152,11 @@ class DryRunText {
     for (const dryrun::Count& kernel : process.kernels) launches += kernel.count;
     Line("Kernels",
          fmt::format("{} launches of {}", FormatCount(launches), FormatCount(process.kernels.size(), "kernel")));
-    if (!process.error_type.empty())
-      Line("Error", Shorten(fmt::format("{}: {}", process.error_type, process.error_text), width_ - kLabelWidth - 2));
+    if (!process.error_type.empty() && answer_.run.verdict() != Verdict::kDoesNotFit) {
+      Line("Error", process.error_type);
+      Paragraph(process.error_text);
+      WriteFrames(process.error_frames);
+    }
     if (process.reads.empty()) return;
     Heading("Values that were read, and were zero");
     for (size_t i = 0; i < std::min(process.reads.size(), kMostRows); ++i) {
@@ -151,10 +174,13 @@ class DryRunText {
     const std::string name = search.parameter.variable.empty() ? "{}" : search.parameter.variable;
     Heading(search.largest ? fmt::format("Largest {} that fits: {}", name, *search.largest)
                            : fmt::format("No {} from {} on fits", name, search.parameter.low));
+    Line("", style_.Dim("reserved at most"));
     for (const dryrun::Trial& trial : search.trials) {
-      const bool fits = trial.run.verdict() == Verdict::kFits;
+      const std::optional<uint64_t> refused_bytes = trial.run.RefusedBytes();
+      std::string verdict = trial.run.verdict() == Verdict::kFits ? "fits" : "does not fit";
+      if (refused_bytes) verdict += fmt::format(": a request of {} failed", FormatBytes(*refused_bytes));
       Line(fmt::format("{} = {}", name, trial.value),
-           fmt::format("{}  {}", PadLeft(OrUnknown(trial.run.PeakReservedBytes()), 9), fits ? "fits" : "does not fit"));
+           fmt::format("{}  {}", PadLeft(OrUnknown(trial.run.PeakReservedBytes()), 16), verdict));
     }
   }
 

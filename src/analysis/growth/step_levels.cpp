@@ -1,0 +1,111 @@
+#include "analysis/growth/step_levels.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "analysis/heap_analysis.h"
+#include "base/flat_map.h"
+
+namespace memstrata {
+namespace {
+
+/// How long the blocks of one line live, in starts of steps that they live across.
+struct Lives {
+  uint32_t shortest = std::numeric_limits<uint32_t>::max();  // of those given back
+  uint32_t longest = 0;
+  uint32_t longest_kept = 0;  // of those that stay, until the recording ends
+
+  bool HandsOn() const {
+    if (longest == 0) return longest_kept <= 1;
+    return longest - shortest <= 1 && longest_kept <= longest;
+  }
+};
+
+class LevelFinder {
+ public:
+  explicit LevelFinder(const HeapAnalysis& analysis)
+      : analysis_(analysis), table_(analysis.store->allocations), steps_(analysis.timeline.steps) {}
+
+  StepLevels Run() {
+    FindLives();
+    std::vector<int64_t> live(steps_.size() + 1, 0);
+    std::vector<int64_t> kept(steps_.size() + 1, 0);
+    for (uint32_t row = analysis_.heap->allocations.begin; row < analysis_.heap->allocations.end; ++row) {
+      const auto bytes = static_cast<int64_t>(BlockBytes(analysis_, row));
+      AddLife(row, bytes, live);
+      if (!IsMadeInStep(row) || !lives_[LineOf(row)].HandsOn()) AddLife(row, bytes, kept);
+    }
+    return {Sums(live), Sums(kept)};
+  }
+
+ private:
+  // The first start of a step after `seq`, or the end of the last step.
+  size_t BorderAfter(uint32_t seq) const {
+    const auto after =
+        std::partition_point(steps_.begin(), steps_.end(), [&](const StepSpan& step) { return step.begin_seq <= seq; });
+    return static_cast<size_t>(after - steps_.begin());
+  }
+
+  bool IsMadeInStep(uint32_t row) const {
+    const uint32_t seq = table_.alloc_seq[row];
+    return seq != kNone && seq >= steps_.front().begin_seq;
+  }
+
+  // The line that made a block; where stacks do not tell, its size stands for it.
+  uint64_t LineOf(uint32_t row) const {
+    constexpr uint64_t kIsStack = uint64_t{1} << 63;
+    return table_.stack[row].value != 0 ? kIsStack | table_.stack[row].value : table_.size_bytes[row];
+  }
+
+  void FindLives() {
+    for (uint32_t row = analysis_.heap->allocations.begin; row < analysis_.heap->allocations.end; ++row) {
+      if (!IsMadeInStep(row)) continue;
+      const size_t made = BorderAfter(table_.alloc_seq[row]);
+      const uint32_t end_seq = table_.free_requested_seq[row];
+      Lives& lives = lives_[LineOf(row)];
+      if (end_seq == kNone) {
+        lives.longest_kept = std::max(lives.longest_kept, static_cast<uint32_t>(steps_.size() + 1 - made));
+        continue;
+      }
+      const auto life = static_cast<uint32_t>(BorderAfter(end_seq) - made);
+      if (life == 0) continue;  // within its step
+      lives.longest = std::max(lives.longest, life);
+      lives.shortest = std::min(lives.shortest, life);
+    }
+  }
+
+  void AddLife(uint32_t row, int64_t bytes, std::vector<int64_t>& changes) const {
+    const size_t made = table_.alloc_seq[row] == kNone ? 0 : BorderAfter(table_.alloc_seq[row]);
+    changes[made] += bytes;
+    if (table_.free_requested_seq[row] != kNone) changes[BorderAfter(table_.free_requested_seq[row])] -= bytes;
+  }
+
+  static std::vector<uint64_t> Sums(const std::vector<int64_t>& changes) {
+    std::vector<uint64_t> levels;
+    int64_t level = 0;
+    for (const int64_t change : changes) {
+      level += change;
+      levels.push_back(static_cast<uint64_t>(std::max<int64_t>(level, 0)));
+    }
+    return levels;
+  }
+
+  const HeapAnalysis& analysis_;
+  const AllocationTable& table_;
+  const std::vector<StepSpan>& steps_;
+  FlatMap<uint64_t, Lives> lives_;  // by line
+};
+
+}  // namespace
+
+uint64_t BlockBytes(const HeapAnalysis& analysis, uint32_t row) {
+  const AllocationTable& table = analysis.store->allocations;
+  return table.block_bytes[row] == kUnknownBytes ? table.size_bytes[row] : table.block_bytes[row];
+}
+
+StepLevels FindStepLevels(const HeapAnalysis& analysis) {
+  if (analysis.timeline.steps.empty()) return {};
+  return LevelFinder(analysis).Run();
+}
+
+}  // namespace memstrata

@@ -1,0 +1,26 @@
+#pragma once
+// What is live between the steps of a program.
+
+#include <cstdint>
+#include <vector>
+
+namespace memstrata {
+
+struct HeapAnalysis;
+
+/// Live blocks at the start of each step and at the end of the last, in blocks of the allocator; a block counts until
+/// the program gives it back.
+struct StepLevels {
+  std::vector<uint64_t> live_bytes;
+  /// Without what each step hands to the next one, which replaces it: the batch, the output, the loss. A line hands on
+  /// when its blocks live across equally many starts of steps, and none of them stays longer.
+  std::vector<uint64_t> kept_bytes;
+};
+
+/// cost: O(allocations log steps)
+StepLevels FindStepLevels(const HeapAnalysis& analysis);
+
+/// Bytes of the block that holds an allocation; what was asked for where the recording does not tell.
+uint64_t BlockBytes(const HeapAnalysis& analysis, uint32_t row);
+
+}  // namespace memstrata
