@@ -240,9 +240,7 @@ class Categorizer {
   // Averages of weights and the like are made after the model, by the program itself.
   Category OfLoad(uint32_t row, bool outlives_group) const {
     if (!outlives_group) return Category::kTemporary;
-    const Category named = by_stack_[table_.stack[row].value];
-    if (named == Category::kOptimizerState) return named;
-    if (named == Category::kParameter || named == Category::kCommunication) return Category::kParameter;
+    if (by_stack_[table_.stack[row].value] == Category::kOptimizerState) return Category::kOptimizerState;
     return timeline_.is_plain[table_.alloc_seq[row]] && has_loaded_module_ ? Category::kUnknown : Category::kParameter;
   }
 

@@ -8,9 +8,12 @@ namespace {
 // A backward gives back blocks of the forward at least this often.
 constexpr uint32_t kFewestRuns = 3;
 
-// A root gradient that is no scalar is one block of many: its backward has to be longer, and to make gradients.
-constexpr uint32_t kFewestRunsOfTensor = 8;
+// Where a backward is not known by a scalar at whose end most is gone, it has to be longer, or to make gradients.
+constexpr uint32_t kFewestRunsOfOther = 8;
 constexpr size_t kFewestGradients = 3;
+
+// Counters have 8 bytes, losses that a program takes the gradient of have no more than these.
+constexpr uint64_t kFloatBytes = 4;
 
 enum class Root : uint8_t { kScalar, kTensor };
 
@@ -18,7 +21,9 @@ enum class Root : uint8_t { kScalar, kTensor };
 struct Candidate {
   uint32_t begin = 0;
   uint32_t end = 0;
+  bool is_part = false;        // much of what waits to be given back at its begin still waits at its end
   uint32_t unwound_count = 0;  // runs of frees in its life that give back older blocks
+  uint32_t fall_count = 0;     // those that give back an older block than the run before
 };
 
 class PassFinder {
@@ -29,7 +34,9 @@ class PassFinder {
   std::vector<BackwardPass> Run() {
     CountCrossings();
     std::vector<Candidate> accepted = Accept(Candidates(Root::kScalar, {}), Root::kScalar);
-    for (const Candidate& found : Accept(Candidates(Root::kTensor, accepted), Root::kTensor)) accepted.push_back(found);
+    const bool goes_on = !accepted.empty();
+    for (const Candidate& found : Accept(Candidates(Root::kTensor, accepted), Root::kTensor, goes_on))
+      accepted.push_back(found);
     std::sort(accepted.begin(), accepted.end(),
               [](const Candidate& a, const Candidate& b) { return a.begin < b.begin; });
     AddAlike(accepted);
@@ -37,25 +44,37 @@ class PassFinder {
   }
 
  private:
-  bool LooksLikeBackward(const Candidate& candidate) {
-    return candidate.unwound_count >= kFewestRunsOfTensor &&
-           GradientSizes(candidate.begin, candidate.end).size() >= kFewestGradients;
+  // The frees in its life give back blocks older than itself, mostly each run an older one than the run before.
+  bool IsBackward(Candidate& candidate, Root root, bool goes_on) {
+    Unwind(candidate);
+    const uint32_t fewest = root == Root::kTensor || candidate.is_part ? kFewestRunsOfOther : kFewestRuns;
+    const uint32_t tenths = candidate.is_part ? 8 : 6;
+    const bool is_most = candidate.is_part || candidate.unwound_count * 2 >= crossing_count_[candidate.begin];
+    if (candidate.unwound_count < fewest || !is_most) return false;
+    if (candidate.fall_count * 10 < (candidate.unwound_count - 1) * tenths) return false;
+    if (candidate.is_part && !OnlyGivesBack(candidate)) return false;
+    return root == Root::kScalar || goes_on || GradientSizes(candidate.begin, candidate.end).size() >= kFewestGradients;
+  }
+
+  // No forward runs in between: at no event more waits to be given back than at the begin.
+  bool OnlyGivesBack(const Candidate& candidate) {
+    looked_at_ += candidate.end - candidate.begin;
+    const auto begin = crossing_count_.begin() + candidate.begin;
+    return *std::max_element(begin, crossing_count_.begin() + candidate.end) <= *begin;
   }
 
   // Of candidates that overlap, one; in order.
-  std::vector<Candidate> Accept(const std::vector<Candidate>& candidates, Root root) {
+  std::vector<Candidate> Accept(const std::vector<Candidate>& candidates, Root root, bool goes_on = false) {
     std::vector<Candidate> accepted;
     for (Candidate candidate : candidates) {
       const auto inner = std::upper_bound(accepted.begin(), accepted.end(), candidate.begin,
                                           [](uint32_t begin, const Candidate& other) { return begin < other.end; });
       if (inner != accepted.end() && inner->begin < candidate.begin) continue;
-      if (!GivesBackInReverse(candidate)) continue;
-      if (root == Root::kTensor && !LooksLikeBackward(candidate)) continue;
+      if (!IsBackward(candidate, root, goes_on)) continue;
       // Other blocks live while the backward runs too; the shortest of those that see most of it is the root.
-      const bool is_wider = std::any_of(inner, accepted.end(), [&](const Candidate& other) {
-        return candidate.unwound_count < 2 * other.unwound_count;
-      });
-      if (is_wider) continue;
+      uint32_t inner_count = 0;
+      for (auto other = inner; other != accepted.end(); ++other) inner_count += other->unwound_count;
+      if (candidate.unwound_count < 2 * inner_count) continue;
       accepted.erase(inner, accepted.end());
       accepted.push_back(candidate);
     }
@@ -95,7 +114,9 @@ class PassFinder {
       const uint32_t soon = begin + (end - begin) / 8;
       if (root == Root::kTensor && crossing_count_[soon] > crossing_count_[begin]) continue;
       const uint32_t left = end + 1 < events_.size() ? crossing_count_[end + 1] : 0;
-      if (left * 10 <= crossing_count_[begin] * 6) candidates.push_back({begin, end, 0});
+      const bool is_part = left * 10 > crossing_count_[begin] * 6;
+      const bool may_be_part = events_[i].size_bytes <= kFloatBytes || is_within;
+      if (!is_part || may_be_part) candidates.push_back({begin, end, is_part});
     }
     std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
       return a.end != b.end ? a.end < b.end : a.begin > b.begin;
@@ -103,22 +124,20 @@ class PassFinder {
     return candidates;
   }
 
-  // The frees between give back blocks older than the scalar, mostly each run an older one than the run before.
-  bool GivesBackInReverse(Candidate& candidate) {
+  void Unwind(Candidate& candidate) {
     auto run = std::lower_bound(runs_.begin(), runs_.end(), candidate.begin,
                                 [](const FreeRun& r, uint32_t index) { return r.begin < index; });
     uint32_t last = kNone;
-    uint32_t falls = 0;
     for (; run != runs_.end() && run->begin < candidate.end; ++run) {
-      if (++looked_at_ > kMostLooks * (events_.size() + 1)) return false;
+      if (++looked_at_ > kMostLooks * (events_.size() + 1)) {
+        candidate.unwound_count = 0;
+        return;
+      }
       if (run->oldest_alloc_index >= candidate.begin) continue;  // kNone as well
       ++candidate.unwound_count;
-      falls += last != kNone && run->oldest_alloc_index < last ? 1 : 0;
+      candidate.fall_count += last != kNone && run->oldest_alloc_index < last ? 1 : 0;
       last = run->oldest_alloc_index;
     }
-    if (candidate.unwound_count < kFewestRuns) return false;
-    const bool is_most = candidate.unwound_count * 2 >= crossing_count_[candidate.begin];
-    return is_most && falls * 10 >= (candidate.unwound_count - 1) * 6;
   }
 
   // Sizes of the gradients that are made in the life of a scalar.
@@ -151,7 +170,7 @@ class PassFinder {
       const bool is_apart = std::none_of(accepted.begin(), accepted.end(),
                                          [&](const Candidate& other) { return i < other.end && other.begin < end; });
       if (is_apart && std::find(known.begin(), known.end(), GradientSizes(i, end)) != known.end())
-        found.push_back({i, end, 0});
+        found.push_back({i, end});
     }
     accepted.insert(accepted.end(), found.begin(), found.end());
     std::sort(accepted.begin(), accepted.end(),
@@ -168,9 +187,11 @@ class PassFinder {
       // What a backward that failed would have given back goes down with it.
       const uint32_t given_back_until = root.end == last_failure_index_ ? kNone : end;
       const auto is_given_back = [&](uint32_t index) {
-        // A part of a forward may wait for the next backward: two models that train each other.
-        const bool is_next = k + 1 < accepted.size() && index > accepted[k + 1].begin && index < accepted[k + 1].end;
-        return (index > root.begin && index < given_back_until) || is_next;
+        if (index > root.begin && index < given_back_until) return true;
+        // A forward, or a part of it, may wait for a later backward: two models that train each other, or a pipeline.
+        const auto later = std::upper_bound(accepted.begin() + static_cast<ptrdiff_t>(k) + 1, accepted.end(), index,
+                                            [](uint32_t i, const Candidate& other) { return i < other.end; });
+        return later != accepted.end() && index > later->begin;
       };
       const auto is_kept = [&](const OrderEvent& event) {
         return event.IsLargeAlloc() && is_given_back(event.free_index);

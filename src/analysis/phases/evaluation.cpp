@@ -199,6 +199,18 @@ bool IsReplaced(const Store& store, const Heap& heap, const Timeline& timeline, 
 
 }  // namespace
 
+void JoinCallsOfSteps(Timeline& timeline) {
+  for (const StepSpan& step : timeline.steps) {
+    const auto begin = timeline.phase_of_event.begin() + step.begin_seq;
+    const auto end = timeline.phase_of_event.begin() + step.end_seq;
+    const auto first = std::find(begin, end, Phase::kEval);
+    const auto behind_last = std::find(std::reverse_iterator(end), std::reverse_iterator(first), Phase::kEval).base();
+    for (auto phase = first; phase < behind_last; ++phase) {
+      if (*phase == Phase::kInput || *phase == Phase::kOther) *phase = Phase::kEval;
+    }
+  }
+}
+
 void MarkGeneration(const Store& store, const Heap& heap, Timeline& timeline) {
   constexpr size_t kFewestSteps = 4;
   if (timeline.steps.size() < kFewestSteps || std::find(timeline.phase_of_event.begin(), timeline.phase_of_event.end(),
@@ -212,11 +224,15 @@ void MarkGeneration(const Store& store, const Heap& heap, Timeline& timeline) {
                                        [](Phase phase) { return phase == Phase::kEval || IsForward(phase); });
   const uint64_t growth_bytes = live[live.size() - 2] - std::min(live[0], live[live.size() - 2]);
   if (!calls_model || !IsReplaced(store, heap, timeline, growth_bytes)) return;
+  // Calls that could not be told apart are in the first step too, where it is longer than a call.
+  constexpr uint32_t kMuchLonger = 3;
+  const auto length_of = [&](size_t step) { return timeline.steps[step].end_seq - timeline.steps[step].begin_seq; };
+  const bool starts_with_prefill = length_of(0) < kMuchLonger * length_of(1);
   for (uint32_t seq = timeline.steps[0].begin_seq; seq < heap.events.size(); ++seq) {
     Phase& phase = timeline.phase_of_event[seq];
     const bool is_forward = phase == Phase::kEval || IsForward(phase);
     if (timeline.step_of_event[seq] == 0) {
-      if (is_forward) phase = Phase::kPrefill;
+      if (is_forward) phase = starts_with_prefill ? Phase::kPrefill : Phase::kEval;
     } else if (is_forward || phase == Phase::kInput || phase == Phase::kOther) {
       phase = Phase::kDecode;
     }

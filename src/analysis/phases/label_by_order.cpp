@@ -49,6 +49,10 @@ class OrderLabeller {
       const auto after = [&](size_t i) -> IndexRange {
         return {passes_[i].end, i + 1 < passes_.size() ? inputs[i + 1].begin : count_};
       };
+      for (const BackwardPass& pass : passes_) {
+        const uint32_t length = pass.begin - pass.forward_begin;  // 0: its forward lies before another backward
+        if (length > 0) shortest_forward_ = std::min(shortest_forward_, length);
+      }
       for (size_t i = 0; i < passes_.size(); ++i) updates_have_signs_ = updates_have_signs_ || HasSigns(after(i));
       for (size_t i = 0; i < passes_.size(); ++i) LabelUpdate(after(i), pattern);
       LabelDrops();
@@ -238,19 +242,21 @@ class OrderLabeller {
     constexpr uint32_t kMuch = 4;  // times as long as what shows signs
     const uint32_t drop_end = DropEnd(range);
     const uint32_t end = drop_end == kNone ? DenseEnd(range) : drop_end;
-    const bool is_much_left = range.end - end > kMuch * (end - range.begin);
+    const uint32_t left = range.end - end;
+    const bool is_much_left = left >= shortest_forward_ && left > (drop_end == kNone ? kMuch : 1) * (end - range.begin);
     return updates_have_signs_ && end > range.begin && is_much_left ? end : range.end;
   }
 
+  // Behind the frees in a row that give back most of the gradients of all that are given back.
   uint32_t DropEnd(IndexRange range) const {
-    uint32_t dropped = 0;
+    const auto is_drop = [&](const OrderEvent& event) { return !event.is_alloc && IsGradient(event.alloc_index); };
+    const auto all = std::count_if(events_.begin() + range.begin, events_.begin() + range.end, is_drop);
+    ptrdiff_t dropped = 0;
     for (uint32_t i = range.begin; i < range.end; ++i) {
-      if (events_[i].is_alloc) {
-        if (dropped >= kFewestDropped) return i;
-        dropped = 0;
-      } else if (IsGradient(events_[i].alloc_index)) {
-        ++dropped;
-      }
+      if (is_drop(events_[i])) ++dropped;
+      if (!events_[i].is_alloc) continue;
+      if (dropped >= kFewestDropped && dropped * 2 > all) return i;
+      dropped = 0;
     }
     return kNone;
   }
@@ -424,6 +430,7 @@ class OrderLabeller {
   std::vector<bool> is_gradient_;  // by index of the allocation
   FlatMap<uint64_t, uint32_t> gradient_sizes_;
   bool updates_have_signs_ = false;
+  uint32_t shortest_forward_ = UINT32_MAX;  // in events of the order
 };
 
 }  // namespace

@@ -134,6 +134,34 @@ TEST(LabelByOrder, InferenceWithWeightsThatAreConvertedIsLoadedFirst) {
   EXPECT_EQ(phases[load_end], Phase::kEval);
 }
 
+// A generation between two updates: many allocations of other sizes, and no gradient is given back in them.
+TEST(LabelByOrder, AGenerationAfterAnUpdateIsNoOptimizer) {
+  TestProgram program(false);
+  std::vector<uint32_t> generations;
+  for (int step = 0; step < 3; ++step) {
+    std::vector<uint32_t> kept;
+    std::vector<uint32_t> gradients;
+    for (uint64_t i = 1; i <= 8; ++i) kept.push_back(program.Alloc((i << 20) + 512, {}));
+    const uint32_t root = program.Alloc(4, {});
+    for (uint64_t i = 8; i >= 1; --i, kept.pop_back()) {
+      gradients.push_back(program.Alloc(i << 20, {}));
+      program.Free(kept.back(), {});
+    }
+    program.Free(root, {});
+    for (uint64_t i = 1; i <= 8; ++i) program.Free(program.Alloc(i << 20, {}), {});
+    for (const uint32_t gradient : gradients) program.Free(gradient, {});
+    generations.push_back(program.event_count() + 20);
+    for (int token = 0; token < 60; ++token) {
+      program.Free(program.Alloc(96 << 10, {}), {});
+      program.Free(program.Alloc(1 << 20, {}), {});  // as large as a gradient by chance
+      for (int i = 0; i < 6; ++i) program.Free(program.Alloc(80 << 10, {}), {});
+    }
+  }
+  const Store store = program.Finish();
+  const std::vector<Phase> phases = LabelByOrder(store, store.heaps[0]);
+  for (const uint32_t seq : generations) EXPECT_EQ(phases[seq], Phase::kEval) << seq;
+}
+
 // Any order of events is answered, and the passes never overlap.
 TEST(BackwardPasses, AreDisjointOnAnyProgram) {
   for (uint32_t seed = 0; seed < 200; ++seed) {

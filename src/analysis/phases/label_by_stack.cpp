@@ -153,6 +153,8 @@ class Labeller {
     if (last == Phase::kBackward && to_backward) return fill(begin, end, Phase::kBackward);
     if (in_forward && (to_backward || next == Phase::kLoss || (to_backward_later && FirstAlloc(begin, end) < end)))
       return fill(begin, end, Phase::kLoss);
+    // What comes next gives back what the forward left: no batch is made for it.
+    if (in_forward && next == Phase::kForward && !HasAlloc(end, Phase::kForward)) return fill(begin, end, last);
     if (to_backward && !has_forward_) {  // no module is called: the program computes by itself
       const uint32_t forward = AfterLasting(begin, end);
       fill(begin, forward, last == Phase::kLoad ? Phase::kLoad : Phase::kOther);
@@ -168,6 +170,12 @@ class Labeller {
         before_forward ? FirstAlloc(last == Phase::kLoad ? LastLine(begin, end) : LastJump(begin, end), end) : end;
     fill(begin, input, last == Phase::kLoad ? Phase::kLoad : Phase::kOther);
     fill(input, end, Phase::kInput);
+  }
+
+  // Whether the run of `phase` that starts at `seq` makes a block.
+  bool HasAlloc(uint32_t seq, Phase phase) const {
+    while (seq < labels_.size() && labels_[seq] == phase && store_.events.kind[Row(seq)] != EventKind::kAlloc) ++seq;
+    return seq < labels_.size() && labels_[seq] == phase;
   }
 
   static bool IsBackward(Phase phase) { return phase == Phase::kBackward || phase == Phase::kRecompute; }

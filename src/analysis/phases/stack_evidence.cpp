@@ -21,7 +21,7 @@ enum FrameMark : uint16_t {
   kMarkAutogradApply = 2048,
   kMarkMainThread = 8192,
   kMarkContext = 16384,  // enters or leaves a context manager
-  kMarkStep = 32768,     // step of an optimizer, PyTorch's or the program's own
+  kMarkStep = 32768,     // step of an optimizer, PyTorch's or the program's own, and what it calls
 };
 
 /// A frame matches when `file` is part of its path and `function` is its name (or part of it, with `partial`).
@@ -99,6 +99,7 @@ constexpr Rule kRules[] = {
     {"torch/utils/data/", "", kMarkInput, true},
     {"", "send_to_device", kMarkInput},
     {"", "step", kMarkStep},
+    {"torch/optim/", "", kMarkStep, true},
     {"", "<module>", kMarkMainThread},
     {"", "_run_module_as_main", kMarkMainThread},
 };

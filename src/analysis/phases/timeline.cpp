@@ -112,6 +112,7 @@ Timeline FindTimeline(const Store& store, const Heap& heap) {
     }
   }
   CutSteps(timeline, begins, heap.events.size());
+  if (!HasBackward(timeline.phase_of_event)) JoinCallsOfSteps(timeline);
   MarkGeneration(store, heap, timeline);
   CutPhases(timeline);
   MarkIncompleteSteps(store, heap, timeline);

@@ -264,6 +264,33 @@ void CallModel(TestProgram& program) {
   program.Free(program.Alloc(4096, {"<module>@serve.py:10"}), {"<module>@serve.py:10"});
 }
 
+// A server: the loop of decodes ends on the line where the loop of requests ends.
+TEST(Timeline, ARequestWithItsDecodesIsOneStep) {
+  TestProgram program;
+  std::vector<uint32_t> begins;
+  const auto call = [&](std::string_view line) {
+    program.Free(program.Alloc(1 << 20, {"<module>@serve.py:9", "main@serve.py:40", line,
+                                         "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"}),
+                 {"<module>@serve.py:9", "main@serve.py:40", line, "_call_impl@torch/nn/modules/module.py:1700"});
+  };
+  for (int request = 0; request < 3; ++request) {
+    begins.push_back(program.event_count());
+    call("handle@serve.py:13");
+    for (int token = 0; token < 4; ++token) {
+      program.Free(program.Alloc(64, {"<module>@serve.py:9", "main@serve.py:40", "handle@serve.py:16"}),
+                   {"<module>@serve.py:9", "main@serve.py:40", "handle@serve.py:16"});
+      call("handle@serve.py:17");
+    }
+  }
+  const Store store = program.Finish();
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  ASSERT_EQ(timeline.steps.size(), begins.size());
+  for (size_t step = 0; step < begins.size(); ++step) {
+    EXPECT_EQ(timeline.steps[step].begin_seq, begins[step]) << step;
+    EXPECT_EQ(PhasesOfStep(timeline, static_cast<uint32_t>(step)), std::vector<Phase>{Phase::kEval}) << step;
+  }
+}
+
 TEST(Timeline, AnnotationsSayWhatAForwardIsFor) {
   TestProgram program;
   CallModel(program);
