@@ -91,7 +91,9 @@ void AddUnnamedDevices(const RunPeaks& peaks, RepeatFigures& figures) {
 }
 
 bool EndedFromOutside(const CommandRun& run) {
-  return !run.timed_out && (run.exit_status == kSignalBase + SIGINT || run.exit_status == kSignalBase + SIGTERM);
+  constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  return !run.timed_out &&
+         std::find(std::begin(kEnding), std::end(kEnding), run.exit_status - kSignalBase) != std::end(kEnding);
 }
 
 void AddErrors(const MeasuredSession& session, const RunPeaks& peaks, RepeatFigures& figures) {
@@ -106,7 +108,8 @@ void AddErrors(const MeasuredSession& session, const RunPeaks& peaks, RepeatFigu
     if (!run.ended || EndedFromOutside(run)) {
       figures.was_interrupted = true;
     } else if (run.timed_out) {
-      add(1, fmt::format("{} did not end within {} and was stopped.", who, FormatDuration(run.wall_ns)));
+      add(1, fmt::format("{} did not end within timeout_s and was told to; it took {}.", who,
+                         FormatDuration(run.wall_ns)));
     } else if (run.exit_status > kSignalBase) {
       add(1, fmt::format("{} was ended by signal {}.", who, run.exit_status - kSignalBase));
     } else if (run.exit_status != 0) {

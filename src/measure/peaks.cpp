@@ -32,6 +32,23 @@ HostDetail DetailOf(const MeasuredSession& session) {
   return detail;
 }
 
+// Growth of files in memory below this is what a machine does by itself.
+constexpr uint64_t kNoticedBytes = uint64_t{16} << 20;
+
+// By how much shared memory and files in memory grew at most since the first sample, less what the run maps of them.
+uint64_t UnmappedBytes(const MeasuredSession& session) {
+  uint64_t most_bytes = 0;
+  std::optional<uint64_t> begin_bytes;
+  for (const HostSample& sample : session.host_samples) {
+    if (!sample.machine_shared_bytes) continue;
+    if (!begin_bytes) begin_bytes = sample.machine_shared_bytes;
+    const uint64_t known_bytes = *begin_bytes + sample.mapped_shared_bytes;
+    most_bytes =
+        std::max(most_bytes, *sample.machine_shared_bytes - std::min(*sample.machine_shared_bytes, known_bytes));
+  }
+  return most_bytes;
+}
+
 std::optional<MeasuredPeak> HostPeak(const MeasuredSession& session, uint64_t swapped_bytes) {
   MeasuredPeak peak;
   for (const HostSample& sample : session.host_samples) {
@@ -54,6 +71,18 @@ std::optional<MeasuredPeak> HostPeak(const MeasuredSession& session, uint64_t sw
     peak.basis = fmt::format(
         "Several processes at {}: what they share counts once, and what lies between two samples is not in it.",
         RateWords(session));
+  }
+  if (const uint64_t unmapped_bytes = UnmappedBytes(session); unmapped_bytes > kNoticedBytes) {
+    peak.is_lower_bound = true;
+    peak.basis += fmt::format(
+        " Files in memory (tmpfs, memfd) of the machine grew by {} meanwhile that no process of the run maps: whose "
+        "they "
+        "are is not known.",
+        FormatBytes(unmapped_bytes));
+  }
+  if (!session.mark_resets.empty()) {
+    peak.is_lower_bound = true;
+    peak.basis += " A process set the kernel's mark back, as one does that measures itself: what was before is hidden.";
   }
   if (swapped_bytes > 0) {
     peak.is_lower_bound = true;

@@ -114,13 +114,12 @@ std::string ReadKernelFile(const std::string& path) {
 
 std::optional<ProcessMemory> ParseProcessStatus(std::string_view text) {
   ProcessMemory memory;
-  uint64_t shared_bytes = 0;
   const Field fields[] = {{"VmRSS:", &memory.resident_bytes}, {"VmHWM:", &memory.highest_resident_bytes},
                           {"VmSwap:", &memory.swapped_bytes}, {"VmLck:", &memory.locked_bytes},
                           {"VmPin:", &memory.pinned_bytes},   {"RssAnon:", &memory.held_bytes},
-                          {"RssShmem:", &shared_bytes}};
+                          {"RssShmem:", &memory.shared_bytes}};
   if (!ReadFields(text, fields)) return std::nullopt;
-  memory.held_bytes += shared_bytes;
+  memory.held_bytes += memory.shared_bytes;
   return memory;
 }
 
@@ -145,6 +144,11 @@ bool HadChildren(int32_t process_id) {
   if (StatNumber(stat, kFaultsOfChildren) != 0U) return true;
   const std::string status = ReadKernelFile(fmt::format("/proc/{}/status", process_id));
   return IgnoresChildren(status);
+}
+
+uint64_t ProgramAddress(int32_t process_id) {
+  constexpr int kStartOfCode = 26;
+  return StatNumber(ReadKernelFile(fmt::format("/proc/{}/stat", process_id)), kStartOfCode).value_or(0);
 }
 
 std::optional<ProcessMemory> ReadProcessMemory(int32_t process_id) {

@@ -16,7 +16,8 @@ struct ProcessMemory {
   uint64_t swapped_bytes = 0;
   uint64_t locked_bytes = 0;
   uint64_t pinned_bytes = 0;
-  uint64_t held_bytes = 0;  // resident and not the cache of a file: anonymous and shared memory
+  uint64_t held_bytes = 0;    // resident and not the cache of a file: anonymous and shared memory
+  uint64_t shared_bytes = 0;  // of that: shared memory and files in memory
 };
 
 /// unit: bytes. A page that several processes map counts for each of them by its share.
@@ -28,6 +29,10 @@ struct ProportionalMemory {
 /// The fields of a /proc/PID/status; nothing for one without memory (a kernel thread, a zombie).
 std::optional<ProcessMemory> ParseProcessStatus(std::string_view text);
 std::optional<ProcessMemory> ReadProcessMemory(int32_t process_id);
+
+/// Where the kernel put the program of a process: another place, or another program, after each exec. 0: it does not
+/// say.
+uint64_t ProgramAddress(int32_t process_id);
 
 /// The fields of a /proc/PID/smaps_rollup; nothing where the kernel writes none of them.
 std::optional<ProportionalMemory> ParseSmapsRollup(std::string_view text);

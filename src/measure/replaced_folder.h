@@ -17,7 +17,8 @@ class ReplacedFolder {
   ReplacedFolder(const ReplacedFolder&) = delete;
   ReplacedFolder& operator=(const ReplacedFolder&) = delete;
 
-  /// An empty folder that only its owner may read. errors: kIo
+  /// An empty folder that only its owner may read. errors: kInvalidArgument (another program writes to it just now),
+  /// kIo
   Status Make();
   void Keep() { is_kept_ = true; }
 
@@ -26,6 +27,7 @@ class ReplacedFolder {
   const std::filesystem::path earlier_;
   bool is_ours_ = false;  // what lies at the path
   bool is_kept_ = false;
+  int lock_ = -1;  // of the new folder, until the end
 };
 
 }  // namespace memstrata::measure

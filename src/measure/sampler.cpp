@@ -188,6 +188,20 @@ void Sampler::AddProportional(HostSample& sample) {
   proportional_due_ns_ = MonotonicNs() + static_cast<int64_t>((ThreadCpuNs() - begin_ns) * kProportionalShare);
 }
 
+// The kernel's highest mark of a process falls when it executes another program, whose mark is its own, and when
+// somebody sets it back (/proc/PID/clear_refs), which hides what was before. The kernel counts by processor and adds up
+// now and then, so that a mark may also waver a little.
+void Sampler::WatchMark(int32_t process_id, uint64_t highest_bytes) {
+  constexpr uint64_t kWaverBytes = uint64_t{4} << 20;
+  Mark& mark = marks_[process_id];
+  if (highest_bytes == mark.highest_bytes) return;
+  const bool has_fallen = highest_bytes + std::max(kWaverBytes, mark.highest_bytes / 8) < mark.highest_bytes;
+  const uint64_t address = ProgramAddress(process_id);
+  if (has_fallen && address == mark.program_address) log_.MarkReset(process_id);
+  mark = {has_fallen || address != mark.program_address ? highest_bytes : std::max(mark.highest_bytes, highest_bytes),
+          address};
+}
+
 void Sampler::SampleHost() {
   RefreshTree();
   HostSample sample;
@@ -203,12 +217,15 @@ void Sampler::SampleHost() {
     sample.locked_bytes += memory->locked_bytes;
     sample.pinned_bytes += memory->pinned_bytes;
     *sample.held_bytes += memory->held_bytes;
+    sample.mapped_shared_bytes += memory->shared_bytes;
+    WatchMark(process_id, memory->highest_resident_bytes);
   }
   AddProportional(sample);
   const MachineMemory machine = ReadMachineMemory();
   sample.available_bytes = machine.available_bytes;
   sample.machine_held_bytes = machine.held_bytes;
   sample.kernel_bytes = machine.kernel_bytes;
+  sample.machine_shared_bytes = machine.shared_bytes;
   sample.group_bytes = group_.UsedBytes();
   log_.Sample(sample);
 }

@@ -46,6 +46,7 @@ class Sampler {
   void RefreshTree();
   void AddProportional(HostSample& sample);
   void NoteCostOfHost(uint64_t cost_ns);
+  void WatchMark(int32_t process_id, uint64_t highest_bytes);
 
   const int32_t root_;
   int64_t interval_ns_;
@@ -58,6 +59,11 @@ class Sampler {
   std::set<uint32_t> silent_devices_;  // whose memory was not told at some sample
   std::vector<int32_t> tree_;
   std::set<int32_t> known_members_;
+  struct Mark {
+    uint64_t highest_bytes = 0;
+    uint64_t program_address = 0;
+  };
+  std::map<int32_t, Mark> marks_;    // of each process at its last sample
   int64_t tree_due_ns_ = 0;          // when tree_ is looked up next
   int64_t proportional_due_ns_ = 0;  // when shared memory is asked for next
   int64_t host_due_ns_ = 0;          // when the host is asked next

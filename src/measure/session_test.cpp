@@ -221,6 +221,25 @@ TEST(Peaks, WhatProcessesShareCountsOnce) {
   EXPECT_EQ(FindPeaks(WithHost({sample}, true)).host->bytes, 600U);
 }
 
+TEST(Peaks, AMarkThatWasSetBackMakesItALowerBound) {
+  MeasuredSession session = WithHost({{0, 1, 200, 250}}, false);
+  session.mark_resets = {9};
+  EXPECT_TRUE(FindPeaks(session).host->is_lower_bound);
+}
+
+TEST(Peaks, FilesInMemoryThatNobodyMapsMakeItALowerBound) {
+  std::vector<HostSample> samples = {{0, 1, 200, 250}, {1, 1, 200, 250}};
+  constexpr uint64_t kFileBytes = uint64_t{50} << 20;
+  samples[0].machine_shared_bytes = 1000;
+  samples[1].machine_shared_bytes = 1000 + kFileBytes;
+  samples[1].mapped_shared_bytes = kFileBytes;
+  EXPECT_FALSE(FindPeaks(WithHost(samples, false)).host->is_lower_bound);
+  samples[1].mapped_shared_bytes = 0;
+  const MeasuredPeak peak = *FindPeaks(WithHost(samples, false)).host;
+  EXPECT_TRUE(peak.is_lower_bound);
+  EXPECT_NE(peak.basis.find("grew by 50.0 MiB"), std::string::npos);
+}
+
 TEST(Peaks, WhatIsSwappedOutMakesItALowerBound) {
   HostSample sample = {0, 1, 200, 250};
   sample.swapped_bytes = 40;

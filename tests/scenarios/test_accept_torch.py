@@ -64,7 +64,7 @@ def test_a_workload_that_fits_is_accepted_and_every_line_of_the_checklist_is_tic
     """Of one process every figure is exact: the recorder starts none besides."""
     limits = (
         'device_peak = "1 GiB"\nframework_peak = "64 MiB"\nhost_peak = "4 GiB"\niteration_time_s = 60\n'
-        'throughput_per_s = 0.001\nallocator_retries = 0\ngrowth_per_iteration = 0\nmargin = "learned"\n'
+        'throughput_per_s = 0.001\nallocator_retries = 0\ngrowth_per_iteration = 0\nmargin = "1 GiB"\n'
         '[quality]\nfunction = "workloads:quality"\nminimum = 0.7\n[parameters]\nbatch = 1\n[maximum]\nbatch = 1'
     )
     verdict, value = card.run("steady", limits)
