@@ -2,13 +2,10 @@
 const shortest = 24;
 const longestTail = 28;
 
-/** Paths of this many parts begin alike for longer than their middle. */
-const deepPath = 4;
-
 export function MiddleCut({ text }: { text: string }) {
   if (text.length < shortest) return <span>{text}</span>;
-  // Of the operations of a model only the ends tell which is which.
-  if (text.split("/").length > deepPath)
+  // Of a path and of an operation of a model only the end tells which it is.
+  if (text.includes("/"))
     return (
       <span class="ms-cut--path">
         <bdi>{text}</bdi>
