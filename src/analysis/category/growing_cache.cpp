@@ -13,6 +13,21 @@ constexpr uint32_t kFewestLinks = 4;
 // Between the new block and the free of the old one, other blocks of the same operator may come.
 constexpr size_t kMostBetween = 8;
 
+bool IsOfTraining(Phase phase) {
+  switch (phase) {
+    case Phase::kForward:
+    case Phase::kLoss:
+    case Phase::kBackward:
+    case Phase::kRecompute:
+    case Phase::kClip:
+    case Phase::kOptimizer:
+    case Phase::kZeroGrad:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// The block that a block replaced, and by how much each block of the chain is larger than the one before.
 struct Link {
   uint32_t previous = kNone;
@@ -22,13 +37,14 @@ struct Link {
 
 class ChainFinder {
  public:
-  ChainFinder(const Store& store, const Heap& heap) : store_(store), heap_(heap) {}
+  ChainFinder(const Store& store, const Heap& heap, const Timeline& timeline)
+      : store_(store), heap_(heap), timeline_(timeline) {}
 
   void Run() {
     for (uint32_t seq = 0; seq < heap_.events.size(); ++seq) {
       const uint32_t event = heap_.events.begin + seq;
       const uint32_t row = store_.events.allocation[event];
-      if (row == kNone) continue;
+      if (row == kNone || IsOfTraining(timeline_.phase_of_event[seq])) continue;
       if (store_.events.kind[event] == EventKind::kAlloc) {
         recent_[next_++ % recent_.size()] = row;
       } else if (store_.events.kind[event] == EventKind::kFreeRequested) {
@@ -69,6 +85,7 @@ class ChainFinder {
 
   const Store& store_;
   const Heap& heap_;
+  const Timeline& timeline_;
   std::array<uint32_t, kMostBetween> recent_{};
   size_t next_ = 0;
   FlatMap<uint32_t, Link> links_;  // by the younger block
@@ -78,8 +95,7 @@ class ChainFinder {
 
 void MarkGrowingCaches(const Store& store, const Heap& heap, const Timeline& timeline,
                        std::vector<Category>& categories) {
-  if (timeline.Has(Phase::kBackward)) return;
-  ChainFinder finder(store, heap);
+  ChainFinder finder(store, heap, timeline);
   finder.Run();
   finder.Mark(categories);
 }
