@@ -70,13 +70,14 @@ class ChainFinder {
   void FindSuccessor(uint32_t row, uint32_t free_seq) {
     const AllocationTable& table = store_.allocations;
     const uint64_t old_bytes = table.size_bytes[row];
-    const auto before = links_.find(row);
+    if (old_bytes < kSmallestPartBytes) return;
     for (size_t back = 1; back <= std::min(next_, recent_.size()); ++back) {
       const uint32_t candidate = recent_[(next_ - back) % recent_.size()];
       const uint64_t bytes = table.size_bytes[candidate];
       const bool is_later = candidate > row && table.free_requested_seq[candidate] > free_seq;
       if (!is_later || bytes < old_bytes + kSmallestPartBytes || bytes > 2 * old_bytes || links_.contains(candidate))
         continue;
+      const auto before = links_.find(row);
       const bool goes_on = before != links_.end() && before->second.part_bytes == bytes - old_bytes;
       links_[candidate] = {row, bytes - old_bytes, goes_on ? before->second.length + 1 : 1};
       return;
@@ -95,6 +96,7 @@ class ChainFinder {
 
 void MarkGrowingCaches(const Store& store, const Heap& heap, const Timeline& timeline,
                        std::vector<Category>& categories) {
+  if (!timeline.Has(Phase::kEval) && !timeline.Has(Phase::kPrefill) && !timeline.Has(Phase::kDecode)) return;
   ChainFinder finder(store, heap, timeline);
   finder.Run();
   finder.Mark(categories);

@@ -27,6 +27,7 @@ Store MakeCaches(uint32_t token_count, uint64_t part_bytes) {
 
 std::vector<Category> Mark(const Store& store, Phase phase) {
   Timeline timeline;
+  timeline.phases.push_back({phase, kNone, 0, static_cast<uint32_t>(store.events.size())});
   timeline.phase_of_event.assign(store.events.size(), phase);
   std::vector<Category> categories(store.allocations.size(), Category::kTemporary);
   MarkGrowingCaches(store, store.heaps[0], timeline, categories);
