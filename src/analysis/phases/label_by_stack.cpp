@@ -102,7 +102,10 @@ class Labeller {
   std::optional<Phase> Label(uint32_t seq) {
     if (!IsSilent(seq)) {
       std::optional<Phase> phase = FromStack(seq);
-      if (!phase) phase = named_[seq];
+      // PyTorch's own range around an update covers the closure too.
+      const bool is_around =
+          evidence_.is_in_closure[store_.events.stack[Row(seq)].value] && named_[seq] == Phase::kOptimizer;
+      if (!phase && !is_around) phase = named_[seq];
       if (phase) current_ = phase;
       return phase;
     }

@@ -208,6 +208,7 @@ StackEvidence FindStackEvidence(const Store& store) {
   StackEvidence evidence;
   evidence.phase.resize(stacks.size());
   evidence.is_engine_thread.resize(stacks.size());
+  evidence.is_in_closure.resize(stacks.size());
   std::vector<uint16_t> marks(stacks.size(), 0);
   std::vector<uint32_t> outermost(stacks.size(), 0);
   std::vector<bool> is_main(stacks.size(), false);      // of outermost nodes
@@ -219,7 +220,9 @@ StackEvidence FindStackEvidence(const Store& store) {
     const bool starts_in_engine = parent == 0 && (own & kMarkAutogradApply) != 0;
     const uint16_t caller_own = parent == 0 ? 0 : frame_marks[stacks.frame[parent].value];
     std::optional<Phase> caller = evidence.phase[parent];
-    if (StartsClosure(caller, caller_own, calls_model[parent], own)) caller.reset();
+    const bool starts_closure = StartsClosure(caller, caller_own, calls_model[parent], own);
+    evidence.is_in_closure[row] = starts_closure || evidence.is_in_closure[parent];
+    if (starts_closure) caller.reset();
     evidence.phase[row] = starts_in_engine ? Phase::kBackward : PhaseOf(caller, marks[parent], own);
     const std::optional<Phase> phase = evidence.phase[row];
     const bool only_main = phase == Phase::kOptimizer || phase == Phase::kZeroGrad || phase == Phase::kLoad ||

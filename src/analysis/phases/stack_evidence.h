@@ -16,6 +16,8 @@ struct StackEvidence {
   std::vector<std::optional<Phase>> phase;
   /// The stack starts on another thread than the program's own: the autograd engine calling back into Python.
   std::vector<bool> is_engine_thread;
+  /// The stack lies in the closure that an optimizer's step calls.
+  std::vector<bool> is_in_closure;
 };
 
 /// cost: O(stack nodes)

@@ -29,11 +29,14 @@ TEST(StackEvidence, AClosureIsCalledByTheStepOfAnyOptimizer) {
          "_make_grads@torch/autograd/__init__.py:2"},
         {"<module>@a.py:1", kWrapper, step, "closure@a.py:4", "zero_grad@torch/optim/optimizer.py:900"},
         {"<module>@a.py:1", kWrapper, "step@torch/optim/adam.py:240", "helper@b.py:3"},
+        {"<module>@a.py:1", kWrapper, step, "closure@a.py:5", "cross_entropy@torch/nn/functional.py:3"},
+        {"<module>@a.py:1", kWrapper, step, "closure@a.py:5"},
     });
     EXPECT_EQ(phases[0], Phase::kForward) << step;
     EXPECT_EQ(phases[1], Phase::kBackward) << step;
     EXPECT_EQ(phases[2], Phase::kZeroGrad) << step;
     EXPECT_EQ(phases[3], Phase::kOptimizer) << step;
+    EXPECT_EQ(phases[5], std::nullopt) << step;  // of the forward or of the loss
   }
 }
 

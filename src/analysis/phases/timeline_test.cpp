@@ -137,6 +137,10 @@ TEST(Timeline, AClosureOfTheOptimizerIsNamedByItsOwnFrames) {
     const uint32_t hidden = program.Alloc(
         4 << 20, {"<module>@train.py:9", "wrapper@torch/optim/optimizer.py:485", "step@torch/optim/sgd.py:115",
                   "closure@train.py:5", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
+    program.Free(program.Alloc(8192, {"<module>@train.py:9", "wrapper@torch/optim/optimizer.py:485",
+                                      "step@torch/optim/sgd.py:115", "closure@train.py:7"}),
+                 {"<module>@train.py:9", "wrapper@torch/optim/optimizer.py:485", "step@torch/optim/sgd.py:115",
+                  "closure@train.py:7"});
     const uint32_t root =
         program.Alloc(4, {"<module>@train.py:9", "wrapper@torch/optim/optimizer.py:485", "step@torch/optim/sgd.py:115",
                           "closure@train.py:6", "_make_grads@torch/autograd/__init__.py:2"});
@@ -149,10 +153,12 @@ TEST(Timeline, AClosureOfTheOptimizerIsNamedByItsOwnFrames) {
                  {"<module>@train.py:9", "wrapper@torch/optim/optimizer.py:485", "step@torch/optim/sgd.py:130"});
     program.Free(gradient, {"<module>@train.py:10", "zero_grad@torch/optim/optimizer.py:900"});
   }
+  program.Annotate("Optimizer.step#SGD.step", 0, program.event_count());  // PyTorch names what lies in the closure too
   const Store store = program.Finish();
   const Timeline timeline = FindTimeline(store, store.heaps[0]);
   ASSERT_EQ(timeline.steps.size(), 3U);
-  const std::vector<Phase> expected = {Phase::kForward, Phase::kBackward, Phase::kOptimizer, Phase::kZeroGrad};
+  const std::vector<Phase> expected = {Phase::kForward, Phase::kLoss, Phase::kBackward, Phase::kOptimizer,
+                                       Phase::kZeroGrad};
   for (uint32_t step = 0; step < 3; ++step) EXPECT_EQ(PhasesOfStep(timeline, step), expected) << "step " << step;
 }
 
