@@ -117,6 +117,8 @@ constexpr LineKind kLineKinds[] = {
      [](const Line& line, ProcessRecord& record) {
        record.error_frames.push_back({line.fields[2], static_cast<uint32_t>(line.numbers[0]), line.fields[3]});
      }},
+    {"idle_optimizers", 1, 0,
+     [](const Line& line, ProcessRecord& record) { record.idle_optimizer_count = line.numbers[0]; }},
     {"shared_blocks", 1, 0,
      [](const Line& line, ProcessRecord& record) { record.shared_block_count = line.numbers[0]; }},
 };

@@ -48,10 +48,6 @@ eager::OptimizerKind KindOf(OptimizerName name) {
   return K::kNone;
 }
 
-bool HasSimulatedOptimizer(OptimizerName name) {
-  return name != OptimizerName::kAdamW8bit && name != OptimizerName::kLion && name != OptimizerName::kMuon;
-}
-
 void SetPrecision(Precision precision, SimulationOptions& options) {
   using eager::DType;
   switch (precision) {
@@ -244,6 +240,10 @@ void AddPhases(const SimulationResult& result, DevicePlan& device) {
 }
 
 }  // namespace
+
+bool HasSimulatedOptimizer(OptimizerName name) {
+  return name != OptimizerName::kAdamW8bit && name != OptimizerName::kLion && name != OptimizerName::kMuon;
+}
 
 bool CanSimulate(const PlanRequest& request) {
   const Workload& w = request.workload;

@@ -43,6 +43,7 @@ def test_a_rank_that_runs_out_of_memory_leaves_the_records_of_all(newest_card: C
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     answer = json.loads(done.stdout)
     assert done.returncode == 3
+    assert '{"gathered": [0, 1]}' in done.stderr  # objects are exchanged for real
     ranks = {device["rank"]: device for device in answer["devices"]}
     assert [(rank, ranks[rank]["index"], ranks[rank]["fits"]) for rank in (0, 1)] == [(0, 0, True), (1, 1, False)]
     assert ranks[1]["oom"]["text"].startswith("CUDA out of memory")
