@@ -142,13 +142,15 @@ class OtherThreads:
                 self._add(thread)
         self._start = threading.Thread.start
         call_before(threading.Thread, "start", self._add)
+        self._ours = threading.Thread.start
 
     def _add(self, thread: threading.Thread) -> None:
         if not thread.name.startswith("memstrata") and len(self.names) < MOST_THREAD_NAMES:
             self.names.add(thread.name)
 
     def stop(self) -> None:
-        threading.Thread.start = self._start  # type: ignore[method-assign]
+        if threading.Thread.start is self._ours:  # else somebody has replaced it since, and calls it
+            threading.Thread.start = self._start  # type: ignore[method-assign]
 
 
 def snapshot_of(roots: list[Any], with_stacks: bool) -> dict[str, Any]:
