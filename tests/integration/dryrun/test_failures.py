@@ -20,7 +20,7 @@ def test_an_out_of_memory_error_has_its_text_and_its_stack(card: Card) -> None:
     (device,) = run.answer["devices"]
     assert run.status == 3
     assert device["oom"]["text"].startswith("CUDA out of memory. Tried to allocate 1024.00 GiB")
-    assert device["peak_allocated_basis"] == "exact"
+    assert (device["peak_allocated_bytes"], device["peak_allocated_basis"]) == (0, "exact")
     error = run.answer["error"]
     assert (error["type"], error["text"]) == ("OutOfMemoryError", device["oom"]["text"])
     assert line_texts(device["oom"]["frames"]) == line_texts(error["frames"]) == [ASK, "ask_for_too_much()"]
