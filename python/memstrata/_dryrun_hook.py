@@ -14,7 +14,9 @@ from __future__ import annotations
 import atexit
 import os
 import pickle
+import signal
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -24,7 +26,6 @@ from ._dryrun_failures import Failures
 from ._dryrun_ranks import stand_for_other_ranks, talk_by_gloo
 from ._dryrun_steps import OptimizerSteps
 from ._recompute_stops import RecomputeStops
-from ._signals import DumpOnSignal
 from ._wrapping import call_before, call_before_leaving
 
 
@@ -69,10 +70,21 @@ class Recorder:
         atexit.register(self.finish)
         # It runs no exit handler, and every forked child of multiprocessing ends with it.
         call_before_leaving(self._finish_without_handlers)
-        # So does a launcher's SIGTERM, when another rank has failed.
-        signals = DumpOnSignal(self._finish_without_handlers, None)
-        signals.install()
-        os.register_at_fork(after_in_child=signals.forget_in_child)
+        self._finish_at_sigterm()
+
+    def _finish_at_sigterm(self) -> None:
+        """A launcher sends it when another rank has failed. No thread listens beside: where its memory lies would
+        differ from run to run, and with it the order in which frameworks free some tensors."""
+        is_main = threading.current_thread() is threading.main_thread()
+        if not is_main or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+            return
+
+        def finish_and_end(number: int, _frame: Any) -> None:
+            self._finish_without_handlers()
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+        signal.signal(signal.SIGTERM, finish_and_end)
 
     def _finish_without_handlers(self) -> None:
         self.finish()

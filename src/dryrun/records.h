@@ -1,7 +1,7 @@
 #pragma once
 // What the processes of a dry run left in the record folder: device-PID.tsv of the simulated card
 // (dryrun/core/record.h) and torch-PID.tsv with torch-PID.pickle of the start-up hook
-// (python/memstrata/dryrun_hook.py).
+// (python/memstrata/_dryrun_hook.py).
 
 #include <cstdint>
 #include <optional>

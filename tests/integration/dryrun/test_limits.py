@@ -224,14 +224,14 @@ def test_what_any_process_did_is_told_once(newest_card: Card) -> None:
     assert "kept.sum().item()" in lines[read["line"] - 1]
 
 
-def test_steps_are_those_of_every_optimizer(newest_card: Card) -> None:
-    run = newest_card.run("adversary.py", options=("--steps", "2"))
+def test_steps_are_those_of_every_optimizer(oldest_card: Card) -> None:
+    run = oldest_card.run("adversary.py", options=("--steps", "2"))
     assert run.status == 0
     assert run.told() == {"critic_steps": 6}
     assert run.answer["steps"] == 6
     assert run.answer["devices"][0]["peak_allocated_basis"] == "exact"
     # One that never steps is not waited for without end, and the answer says so.
-    idle = newest_card.run("adversary.py", "idle", options=("--steps", "1"))
+    idle = oldest_card.run("adversary.py", "idle", options=("--steps", "1"))
     assert idle.answer["steps"] == 32
     assert idle.answer["devices"][0]["peak_allocated_basis"] == "lower_bound"
     assert "idle_optimizers" in {note["code"] for note in idle.answer["diagnostics"]}
