@@ -5,9 +5,8 @@
 namespace memstrata::plan {
 namespace {
 
-constexpr int64_t kEnginePageTokens = 16;      // vLLM's and SGLang's default
-constexpr int64_t kLlamaCppPadTokens = 256;    // with flash attention
-constexpr int64_t kLlamaCppBatchTokens = 512;  // its default n_ubatch
+constexpr int64_t kEnginePageTokens = 16;    // vLLM's and SGLang's default
+constexpr int64_t kLlamaCppPadTokens = 256;  // with flash attention
 
 constexpr uint64_t kStateElementBytes = 4;  // states of state-space layers are kept in float32
 
@@ -68,6 +67,7 @@ CacheLayout LayoutOf(const Workload& workload) {
   if (workload.engine == Engine::kVllm || workload.engine == Engine::kSglang) {
     layout.page_tokens = kEnginePageTokens;
     layout.batched_tokens = workload.batched_tokens;
+    layout.groups_layers = workload.engine == Engine::kVllm;
   }
   if (workload.engine == Engine::kLlamaCpp) {
     layout.page_tokens = kLlamaCppPadTokens;
@@ -97,7 +97,82 @@ uint64_t LayerCacheBytes(const CacheLayer& layer, int64_t tokens, const CacheLay
   return 0;
 }
 
+namespace {
+
+// Layers that one group of pages can hold: of one kind, one shape and one window.
+bool IsSameGroup(const CacheLayer& a, const CacheLayer& b) {
+  return a.kind == b.kind && a.kv_heads == b.kv_heads && a.key_dim == b.key_dim && a.value_dim == b.value_dim &&
+         a.window == b.window && a.state_elements == b.state_elements;
+}
+
+struct LayerGroup {
+  CacheLayer layer;
+  int64_t count = 0;
+};
+
+std::vector<LayerGroup> GroupsOf(const ModelDescription& model) {
+  std::vector<LayerGroup> groups;
+  for (const CacheLayer& layer : model.cache) {
+    if (layer.kind == CacheLayer::Kind::kNone) continue;
+    const auto same = std::find_if(groups.begin(), groups.end(),
+                                   [&](const LayerGroup& group) { return IsSameGroup(group.layer, layer); });
+    if (same == groups.end()) {
+      groups.push_back({layer, 1});
+    } else {
+      ++same->count;
+    }
+  }
+  return groups;
+}
+
+// vLLM's hybrid cache: pages of all groups are alike, so a group of layers is as large as the smallest kind (or as the
+// largest, where that is less than a quarter more), kinds are padded to whole groups, and a page of attention holds as
+// many tokens as the state of a state-space layer needs bytes.
+uint64_t GroupedCacheBytes(const std::vector<LayerGroup>& groups, int64_t tokens, CacheLayout layout) {
+  constexpr double kPadded = 1.25;
+  int64_t least = groups.front().count;
+  int64_t most = groups.front().count;
+  uint64_t state_bytes = 0;
+  uint64_t token_bytes = 0;
+  CacheLayout one = layout;
+  one.page_tokens = 1;
+  for (const LayerGroup& group : groups) {
+    least = std::min(least, group.count);
+    most = std::max(most, group.count);
+    const bool is_state = group.layer.kind == CacheLayer::Kind::kState;
+    const uint64_t each = LayerCacheBytes(group.layer, 1, one);
+    if (is_state) state_bytes = std::max(state_bytes, each);
+    if (!is_state) token_bytes = std::max(token_bytes, each);
+  }
+  if (state_bytes > 0 && token_bytes > 0) {
+    const auto needed = static_cast<int64_t>((state_bytes + token_bytes - 1) / token_bytes);
+    layout.page_tokens = std::max(layout.page_tokens, RoundUp(needed, kEnginePageTokens));
+  }
+  const int64_t size = static_cast<double>(most) < kPadded * static_cast<double>(least) ? most : least;
+  uint64_t bytes = 0;
+  for (const LayerGroup& group : groups) {
+    const bool is_padded_state = group.layer.kind == CacheLayer::Kind::kState && token_bytes > 0;
+    const uint64_t each = is_padded_state ? token_bytes * static_cast<uint64_t>(layout.page_tokens)
+                                          : LayerCacheBytes(group.layer, tokens, layout);
+    bytes += each * static_cast<uint64_t>(RoundUp(group.count, size));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+bool HasOneKind(const ModelDescription& model) {
+  return std::all_of(model.cache.begin(), model.cache.end(), [](const CacheLayer& layer) {
+    return layer.kind == CacheLayer::Kind::kFull || layer.kind == CacheLayer::Kind::kLatent ||
+           layer.kind == CacheLayer::Kind::kNone;
+  });
+}
+
 uint64_t SequenceCacheBytes(const ModelDescription& model, int64_t tokens, const CacheLayout& layout) {
+  if (layout.groups_layers) {
+    const std::vector<LayerGroup> groups = GroupsOf(model);
+    if (groups.size() > 1) return GroupedCacheBytes(groups, tokens, layout);
+  }
   uint64_t bytes = 0;
   for (const CacheLayer& layer : model.cache) bytes += LayerCacheBytes(layer, tokens, layout);
   return bytes;

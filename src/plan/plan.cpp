@@ -7,10 +7,12 @@
 
 #include "base/units.h"
 #include "plan/advice.h"
+#include "plan/constants.h"
 #include "plan/host.h"
 #include "plan/judge.h"
 #include "plan/largest.h"
 #include "plan/model/adapter_targets.h"
+#include "plan/near_simulation.h"
 #include "plan/outside.h"
 #include "plan/serving.h"
 #include "plan/sharded_states.h"
@@ -108,6 +110,14 @@ Status CheckUses(const PlanRequest& request) {
   if (request.profile && request.profile->engine != Name(w.engine))
     return fail(fmt::format("The profile {} is of {}; the plan is for {}.", request.profile->name,
                             request.profile->engine, Name(w.engine)));
+  int64_t widest = 0;
+  for (const ParameterSpec& parameter : request.model.parameters) {
+    if (IsAdaptable(parameter)) widest = std::max({widest, parameter.shape[0], parameter.shape[1]});
+  }
+  if (widest > 0 && w.lora_rank > widest)
+    return fail(
+        fmt::format("A rank of {} is beyond the widest layer, {}: an adapter would be larger than what it adapts.",
+                    w.lora_rank, widest));
   if (w.adapter == Adapter::kPrompt && request.model.decoder() == nullptr)
     return fail("Prompt adapters need a decoder; this model is none.");
   if (w.offload == Offload::kOptimizerAndWeights && w.parallel.sharding != Sharding::kZero3)
@@ -159,11 +169,19 @@ Status CheckWorkload(const PlanRequest& request) {
     return Fail(ErrorCode::kInvalidArgument,
                 "Batch x sequence is beyond anything that a device could hold; check both.");
   }
-  if (w.task == Task::kServe && model.cache.empty() && model.hidden > 0) {
-    return Fail(ErrorCode::kInvalidArgument, "Serving sessions needs a model that generates; this one keeps no cache.");
+  if (w.task == Task::kServe && model.cache.empty() && (model.hidden > 0 || model.diffusion)) {
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        "Serving sessions needs a model that generates tokens; this one keeps no cache. Plan a batch of it with "
+        "--task forward.");
   }
   if (std::holds_alternative<EncoderSpec>(model.step)) {
     if (w.task == Task::kGenerate) return Fail(ErrorCode::kInvalidArgument, "An encoder does not generate tokens.");
+  }
+  if (TakesShare(w) && model.max_positions > 0 && w.sequence + w.new_tokens > model.max_positions) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} serves at most the {} positions of the configuration; {} tokens are beyond them.",
+                            Name(w.engine), model.max_positions, w.sequence + w.new_tokens));
   }
   const int64_t learned = LearnedPositions(model);
   if (learned > 0 && w.sequence + w.new_tokens > learned) {
@@ -204,6 +222,8 @@ std::vector<DevicePlan> MakeDevices(const PlanRequest& request) {
     AddOutsideLines(request, devices.back());
   } else if (CanSimulate(request)) {
     devices.push_back(SimulateDevice(request));
+  } else if (IsNearSimulation(request)) {
+    devices.push_back(NearSimulatedDevice(request));
   } else if (w.task == Task::kServe) {
     devices.push_back(ServingDevice(request));
   } else if (w.task == Task::kTrain) {
@@ -225,17 +245,42 @@ std::vector<DevicePlan> MakeDevices(const PlanRequest& request) {
   return devices;
 }
 
+// Of a number of parameters, or the sum of a weights file.
+Line FloorLine(const PlanRequest& request) {
+  const Parallel& p = request.workload.parallel;
+  const int64_t devices = p.tensor * p.pipeline * (p.sharding == Sharding::kZero3 ? p.data : 1);
+  const double bits = BitsPerWeight(request.workload.weight_format, request.workload.precision);
+  const bool is_file = request.model.stored_weight_bytes.has_value();
+  const double whole = is_file ? static_cast<double>(*request.model.stored_weight_bytes)
+                               : static_cast<double>(request.model.parameter_count) * bits / 8.0;
+  const auto bytes = static_cast<uint64_t>(whole / static_cast<double>(devices));
+  std::string how = is_file ? "sum of the file's tensors by their own types"
+                            : fmt::format("{} parameters x {} bits", request.model.parameter_count, bits);
+  if (devices > 1) how += fmt::format(" / {} devices", devices);
+  return {"weights",
+          bytes,
+          bytes,
+          bytes,
+          Basis::kComputed,
+          std::move(how),
+          is_file ? "the file's header" : "definition of the number format",
+          true,
+          "precision, weights, parallel"};
+}
+
+// Nothing is known of layers: of a count of parameters or of a weights file without a configuration.
+bool IsFloor(const ModelDescription& model) {
+  return model.parameter_count > 0 && model.hidden == 0 && !model.diffusion;
+}
+
 // Weights alone: may answer no or "cannot tell", never yes.
 Plan FloorPlan(const PlanRequest& request) {
   Plan plan;
   plan.model = request.model;
   plan.workload = request.workload;
-  const double bits = BitsPerWeight(request.workload.weight_format, request.workload.precision);
-  const auto bytes = static_cast<uint64_t>(static_cast<double>(request.model.parameter_count) * bits / 8.0);
   DevicePlan device;
-  device.lines.push_back({"weights", bytes, bytes, bytes, Basis::kComputed,
-                          fmt::format("{} parameters x {} bits", request.model.parameter_count, bits),
-                          "definition of the number format", true, "precision, weights"});
+  device.lines.push_back(FloorLine(request));
+  const uint64_t bytes = device.lines.front().bytes;
   device.states.parameters = bytes;
   device.framework_peak_bytes = device.framework_peak_low_bytes = device.framework_peak_high_bytes = bytes;
   plan.devices.push_back(std::move(device));
@@ -243,6 +288,7 @@ Plan FloorPlan(const PlanRequest& request) {
   plan.left_out = {"gradients", "optimizer states", "activations",           "logits",
                    "KV cache",  "workspaces",       "context of the driver", "fragmentation"};
   plan.verdict = "This is a floor, weights alone: it can rule a card out, never in.";
+  for (const std::string& note : request.model.notes) plan.diagnostics.push_back({"warning", "assumed_model", note});
   if (!request.card) return plan;
   Target target;
   target.card = *request.card;
@@ -253,13 +299,18 @@ Plan FloorPlan(const PlanRequest& request) {
     plan.verdict = fmt::format("Does not fit on {}: the weights alone need {} more than it has.", request.card->name,
                                FormatBytes(-target.margin_bytes));
   }
+  target.unsupported = UnsupportedFormats(*request.card, request.workload);
+  if (plan.fits != false && !target.unsupported.empty()) {
+    plan.fits = false;
+    plan.verdict = fmt::format("{} has room for the weights, but does not compute in {}.", request.card->name,
+                               target.unsupported.front());
+  }
   plan.target = std::move(target);
   return plan;
 }
 
 // Defaults that depend on the model. What was given is never changed.
 std::vector<Diagnostic> FillDefaults(PlanRequest& request) {
-  constexpr int64_t kUsualImageTokens = 4096;  // patches of 14 x 14 pixels of a picture of about 900 x 900
   Workload& w = request.workload;
   const ModelDescription& model = request.model;
   std::vector<Diagnostic> assumed;
@@ -281,7 +332,8 @@ std::vector<Diagnostic> FillDefaults(PlanRequest& request) {
   }
   const bool has_free_images = model.vision && w.images > 0 && w.image_tokens == 0 && model.vision->image_tokens == 0;
   if (has_free_images) {
-    w.image_tokens = kUsualImageTokens;
+    w.image_tokens = std::min(static_cast<int64_t>(GetConstant("usual_image_patches").best),
+                              std::max<int64_t>(1, w.sequence * model.vision->patches_per_token / w.images));
     assumed.push_back({"warning", "assumed_images",
                        fmt::format("Images of this model have no fixed size; {} patches of one are assumed "
                                    "(--image-tokens).",
@@ -303,6 +355,13 @@ void Explain(const PlanRequest& request, Plan& plan) {
         {"info", "closed_form",
          "This case is planned by closed forms, not by a simulated step; its bounds are wider."});
   }
+  if (request.card && IsWeightOnly(*request.card, request.workload)) {
+    plan.diagnostics.push_back(
+        {"info", "weight_only",
+         fmt::format("{} does not multiply in {}: the engine's kernels unpack the weights on their way to {} products. "
+                     "Memory is as planned, the format's speed is not there.",
+                     request.card->name, Name(request.workload.weight_format), Name(request.workload.precision))});
+  }
   if (request.profile) {
     const Profile& profile = *request.profile;
     const bool is_other = request.card && !profile.device.empty() && profile.device != request.card->id;
@@ -313,7 +372,12 @@ void Explain(const PlanRequest& request, Plan& plan) {
                      profile.device)});
   }
   plan.left_out = {"memory of other processes on the device"};
-  if (request.workload.task == Task::kTrain) plan.left_out.push_back("evaluation and checkpointing in between steps");
+  if (request.workload.task == Task::kTrain) {
+    plan.left_out.push_back("evaluation and checkpointing in between steps");
+    if (request.workload.data_bytes == 0) plan.left_out.push_back("the data set on disk (--data SIZE)");
+    if (request.workload.data_workers == 0)
+      plan.left_out.push_back("processes that read and decode data (--data-workers N)");
+  }
   if (request.workload.is_compiled) plan.left_out.push_back("buffers of the compiler's autotuning");
 }
 
@@ -344,8 +408,7 @@ PlanRequest TrialOf(const PlanRequest& request) {
 
 Result<Plan> MakePlan(PlanRequest request) {
   const std::vector<Diagnostic> assumed = FillDefaults(request);
-  if (request.model.parameters.empty() && request.model.parameter_count > 0 && !request.model.stored_weight_bytes)
-    return FloorPlan(request);
+  if (IsFloor(request.model)) return FloorPlan(request);
   MEMSTRATA_TRY(CheckWorkload(request));
   Plan plan;
   plan.model = request.model;

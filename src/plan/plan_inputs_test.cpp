@@ -1,5 +1,7 @@
 // Inputs of a plan: what they do, and which cannot be.
 
+#include <algorithm>
+
 #include "plan/test_request.h"
 
 namespace memstrata::plan {
@@ -81,6 +83,48 @@ TEST(Plan, AdaptersTrainLittleAndScalesSaveTheirInputs) {
   EXPECT_EQ(plans[2]->devices[0].states.gradients, 14u * (10 * 2048 + 1) * 2);
   EXPECT_GT(plans[1]->devices[0].states.activations_end_of_forward,
             plans[2]->devices[0].states.activations_end_of_forward);
+}
+
+uint64_t PeakWith(std::initializer_list<std::pair<const char*, const char*>> inputs) {
+  const Result<Plan> plan = MakePlan(Request("llama-3.2-1b", inputs));
+  EXPECT_TRUE(plan);
+  return plan ? plan->devices[0].framework_peak_bytes : 0;
+}
+
+TEST(Plan, EachLossIsSimulatedAndTheLaterTakeLess) {
+  std::vector<uint64_t> peaks;
+  for (const char* loss : {"plain", "fused", "chunked", "linear_fused"})
+    peaks.push_back(PeakWith({{"batch", "8"}, {"optimizer", "adamw_fused"}, {"loss", loss}}));
+  const uint64_t score_count = uint64_t{8} * 2048 * 128256;
+  EXPECT_GE(peaks[0] - peaks[1], 9 * score_count);  // 12 bytes a score, then 2 in which the gradient is written
+  EXPECT_LE(peaks[0] - peaks[1], 11 * score_count);
+  EXPECT_GT(peaks[1], peaks[2]);
+  EXPECT_GT(peaks[2], peaks[3]);
+}
+
+TEST(Plan, WhatSavesMemoryNeverTakesMore) {
+  const uint64_t kept = PeakWith({{"batch", "8"}, {"optimizer", "adamw_fused"}});
+  const uint64_t every_second = PeakWith({{"batch", "8"}, {"optimizer", "adamw_fused"}, {"recompute", "selective"}});
+  const uint64_t none_kept = PeakWith({{"batch", "8"}, {"optimizer", "adamw_fused"}, {"recompute", "full"}});
+  const uint64_t compiled = PeakWith({{"batch", "8"}, {"optimizer", "adamw_fused"}, {"compile", "yes"}});
+  EXPECT_LT(every_second, kept);
+  EXPECT_LT(none_kept, every_second);
+  EXPECT_LT(compiled, kept);
+  EXPECT_LT(PeakWith({{"optimizer", "adamw_8bit"}}), PeakWith({{"optimizer", "adamw_fused"}}));
+}
+
+TEST(Plan, StatesOfAnOptimizerThatIsNotSimulatedAreItsOwn) {
+  const Plan plan = *MakePlan(Request("llama-3.2-1b", {{"optimizer", "adamw_8bit"}, {"sequence", "256"}}));
+  EXPECT_EQ(plan.devices[0].states.optimizer_state, static_cast<uint64_t>(1235814400.0 * 2 * (1 + 4.0 / 256)));
+}
+
+TEST(Plan, InputsBeyondTheModelAreRefused) {
+  EXPECT_FALSE(MakePlan(Request("gpt2", {{"lora-rank", "99999999"}})));
+  const std::pair<const char*, const char*> longer = {"sequence", "200000"};
+  EXPECT_FALSE(MakePlan(Request("llama-3.1-8b", {{"task", "serve"}, {"engine", "vllm"}, longer})));
+  const Plan plan = *MakePlan(Request("llama-3.1-8b", {{"task", "serve"}, longer}));
+  EXPECT_TRUE(std::any_of(plan.diagnostics.begin(), plan.diagnostics.end(),
+                          [](const Diagnostic& diagnostic) { return diagnostic.code == "beyond_positions"; }));
 }
 
 }  // namespace

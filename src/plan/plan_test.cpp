@@ -191,7 +191,9 @@ TEST(Plan, AMarginWithinTheErrorIsSaid) {
 
 TEST(Plan, ACheckpointDoesNotShrinkWhenItIsSharded) {
   const auto checkpoint = [](const char* parallel) {
-    return MakePlan(Request("llama-3.1-8b", {{"engine", "megatron"}, {"parallel", parallel}}))->storage_lines[1].bytes;
+    return MakePlan(Request("llama-3.1-8b", {{"engine", "megatron"}, {"parallel", parallel}}))
+        ->storage_lines.back()
+        .bytes;
   };
   EXPECT_EQ(checkpoint("dp=1"), uint64_t{8030261248} * (2 + 12));
   EXPECT_EQ(checkpoint("tp=4,dp=2,zero=1"), checkpoint("dp=1"));
@@ -288,6 +290,30 @@ TEST(Profile, IsReadAsItWasWritten) {
   EXPECT_DOUBLE_EQ(read->reserved_per_allocated->best, 200.0 / 130);
   for (const char* text : {"", "schema = 1", "schema = \"memstrata.plan_profile/1\"\nengine = \"torch\"\nsessions = 1"})
     EXPECT_FALSE(ParseProfile(text, "")) << text;
+}
+
+TEST(Profile, WhatGoesWithTheWorkIsFittedApart) {
+  std::vector<CalibrationSample> samples;
+  for (const uint64_t working : {uint64_t{1000}, uint64_t{2000}, uint64_t{4000}})
+    samples.push_back({"", 10000 + working, 10000 + working + 300 + working / 4, {}, working});
+  const Profile profile = FitProfile(samples);
+  ASSERT_TRUE(profile.working_share);
+  EXPECT_NEAR(profile.working_share->best, 0.25, 1e-9);
+  EXPECT_NEAR(profile.peak_offset_bytes.best, 300, 1e-6);
+  const Profile read = *ParseProfile(ProfileToml([&] {
+                                       Profile named = profile;
+                                       named.engine = "torch";
+                                       return named;
+                                     }()),
+                                     "p.toml");
+  PlanRequest request = Request("gpt2", {{"sequence", "1024"}, {"batch", "4"}});
+  const DevicePlan before = MakePlan(request)->devices[0];
+  request.profile = read;
+  const DevicePlan after = MakePlan(request)->devices[0];
+  const double added = static_cast<double>(after.framework_peak_bytes - before.framework_peak_bytes);
+  EXPECT_NEAR(added, 300 + 0.25 * static_cast<double>(WorkingBytes(before)), 2);
+  samples.pop_back();
+  EXPECT_FALSE(FitProfile(samples).working_share);  // two do not tell a line from chance
 }
 
 TEST(Profile, APlanIsNeverMadeSmaller) {

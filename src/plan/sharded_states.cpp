@@ -175,6 +175,10 @@ StateSizes SizesOfStates(const ModelDescription& model, const RankParameters& ra
   const auto total = static_cast<double>(rank.Total());
   StateSizes sizes;
   sizes.weight_each = MeanBits(model, workload) / 8.0;
+  const bool is_as_stored = model.stored_weight_bytes && !workload.given.contains("weights") &&
+                            (workload.task != Task::kTrain || workload.TrainsAdapters());
+  if (is_as_stored && model.parameter_count > 0)
+    sizes.weight_each = static_cast<double>(*model.stored_weight_bytes) / static_cast<double>(model.parameter_count);
   sizes.weight_bytes = static_cast<uint64_t>(sizes.weight_each * total);
   if (workload.task != Task::kTrain) return sizes;
   if (workload.TrainsAdapters()) {

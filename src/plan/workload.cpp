@@ -256,6 +256,7 @@ int64_t* NumberOf(Workload& w, std::string_view name) {
   if (name == "lora-rank") return &w.lora_rank;
   if (name == "devices") return &w.devices;
   if (name == "draft-tokens") return &w.draft_tokens;
+  if (name == "data-workers") return &w.data_workers;
   return nullptr;
 }
 
@@ -272,7 +273,7 @@ bool* FlagOf(Workload& w, std::string_view name) {
 bool MayBeZero(std::string_view name) {
   return name == "target-sequence" || name == "new-tokens" || name == "logits-to-keep" || name == "lora-rank" ||
          name == "draft-tokens" || name == "images" || name == "devices" || name == "image-tokens" ||
-         name == "deferred-head-gradients";
+         name == "deferred-head-gradients" || name == "data-workers";
 }
 
 Status SetChoice(Workload& w, std::string_view name, std::string_view value) {
@@ -338,6 +339,8 @@ Status SetInput(Workload& workload, std::string_view name, std::string_view valu
     MEMSTRATA_TRY(SetParallel(workload.parallel, value));
   } else if (name == "asset") {
     MEMSTRATA_TRY(SetAsset(workload, value));
+  } else if (name == "data") {
+    MEMSTRATA_ASSIGN_OR_RETURN(workload.data_bytes, ParseBytes(value));
   } else if (name == "lora-targets") {
     workload.lora_targets.clear();
     if (value != "all-linear") {
@@ -391,6 +394,8 @@ std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload&
           {"devices", number(w.devices)},
           {"offload", std::string(Name(w.offload))},
           {"draft-tokens", number(w.draft_tokens)},
+          {"data", std::to_string(w.data_bytes)},
+          {"data-workers", number(w.data_workers)},
           {"parallel", fmt::format("tp={},pp={},cp={},ep={},etp={},dp={},vpp={},sp={},zero={}", p.tensor, p.pipeline,
                                    p.context, p.expert, p.ExpertTensor(), p.data, p.virtual_stages,
                                    flag(p.sequence_parallel), static_cast<int>(p.sharding))}};

@@ -60,7 +60,7 @@ enum class OptimizerName : uint8_t {
 enum class Recompute : uint8_t { kNone, kSelective, kFull, kFullReentrant };
 enum class Loss : uint8_t {
   kPlain,        // scores, then softmax
-  kFused,        // one kernel that does not work in place
+  kFused,        // one kernel
   kChunked,      // an eighth of the tokens at a time
   kLinearFused,  // the scores are never written out
 };
@@ -144,6 +144,8 @@ struct Workload {
   int64_t draft_tokens = 0;  // speculative decoding: proposed in one step
   Parallel parallel;
   std::vector<Asset> assets;
+  uint64_t data_bytes = 0;                   // of the data set on disk, 0: not given
+  int64_t data_workers = 0;                  // processes that read and decode data, for each device
   std::set<std::string, std::less<>> given;  // names of the inputs that were given; the others are assumptions
 
   bool TrainsAdapters() const { return lora_rank > 0 || adapter != Adapter::kLowRank; }
@@ -219,6 +221,8 @@ inline constexpr InputHelp kWorkloadInputs[] = {
      "What stays in host memory: none, optimizer, all (with zero=3 also the weights) (default none)"},
     {"--draft-tokens", "N", "Serving: tokens that a draft model proposes in one step (default 0)"},
     {"--parallel", "DEGREES", "Degrees, as tp=4,pp=2,cp=1,ep=1,dp=2,zero=3,sp=yes (default 1 each)"},
+    {"--data", "SIZE", "Data set on disk, as 500GiB (default: not planned)"},
+    {"--data-workers", "N", "Processes that read and decode data, for each device (default 0)"},
     {"--asset", "NAME=SIZE", "Memory that you name, as scene=3GiB; may be repeated"},
 };
 /// An input as text, as it takes effect.

@@ -43,6 +43,11 @@ class Decoder final : public EagerModel {
     if (options.logits_to_keep > 0 && options.logits_to_keep < hidden.shape[1]) {
       hidden = Slice(tape, hidden, 1, options.logits_to_keep);
     }
+    const bool writes_logits = options.loss == LossKind::kPlain || options.loss == LossKind::kFused;
+    if (inputs.labels.defined() && !writes_logits) {
+      output.loss = LossWithoutLogits(tape, head_, hidden, inputs.labels, options.loss);
+      return output;
+    }
     output.logits = head_(tape, hidden);
     output.logits.storage->Relabel(Category::kLogits);
     if (spec_.caps_logits) {
@@ -50,7 +55,7 @@ class Decoder final : public EagerModel {
       output.logits = ActivationSavingResult(tape, output.logits);
       output.logits = Scale(tape, output.logits);
     }
-    if (inputs.labels.defined()) output.loss = CausalLoss(tape, output.logits, inputs.labels);
+    if (inputs.labels.defined()) output.loss = CausalLoss(tape, output.logits, inputs.labels, options.loss);
     return output;
   }
 
@@ -117,7 +122,8 @@ class Decoder final : public EagerModel {
   }
 
   Tensor RunLayer(Tape& tape, size_t index, const Tensor& hidden, const std::shared_ptr<Context>& context) {
-    switch (context->options.checkpoint) {
+    const bool is_kept = static_cast<int64_t>(index) % context->options.checkpoint_every != 0;
+    switch (is_kept ? CheckpointKind::kNone : context->options.checkpoint) {
       case CheckpointKind::kNone:
         return Layer(tape, index, hidden, *context);
       case CheckpointKind::kNonReentrant:
