@@ -20,6 +20,7 @@ struct Constant {
 const Constant& GetConstant(std::string_view name);
 /// The names that the program uses.
 inline constexpr std::string_view kConstantNames[] = {"simulated_peak",
+                                                      "assumed_structure",
                                                       "dense_activations",
                                                       "other_activations",
                                                       "expert_activations",

@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "plan/advice.h"
+#include "plan/assumed_structure.h"
 #include "plan/host.h"
 #include "plan/judge.h"
 #include "plan/largest.h"
@@ -220,6 +221,7 @@ std::vector<DevicePlan> MakeDevices(const PlanRequest& request) {
   }
   for (DevicePlan& device : devices) {
     if (request.profile) ApplyProfile(*request.profile, device);
+    if (!request.model.assumed_structure.empty()) WidenToAssumed(device);
     Sum(device);
   }
   return devices;
@@ -291,6 +293,8 @@ std::vector<Diagnostic> FillDefaults(PlanRequest& request) {
 }
 
 void Explain(const PlanRequest& request, Plan& plan) {
+  if (!request.model.assumed_structure.empty())
+    plan.diagnostics.push_back({"warning", "assumed_structure", request.model.assumed_structure});
   for (const std::string& note : request.model.notes) plan.diagnostics.push_back({"warning", "assumed_model", note});
   if (!request.model.unknown_keys.empty()) {
     std::string keys;
@@ -354,7 +358,7 @@ Result<Plan> MakePlan(PlanRequest request) {
   Judge(request, plan);
   AddHost(plan);
   AddStorage(plan);
-  if (request.workload.task == Task::kServe) {
+  if (request.workload.task == Task::kServe && request.model.assumed_structure.empty()) {
     if (const std::optional<CachePool> pool = PoolOf(request, plan.devices.front())) plan.kv_tokens = pool->tokens;
   }
   if (IsAssetsAlone(request)) {
@@ -363,7 +367,8 @@ Result<Plan> MakePlan(PlanRequest request) {
     return plan;
   }
   if (request.suggests_changes) plan.strategies = FindStrategies(request);
-  if (request.searches_largest && request.card) plan.largest = FindLargest(request);
+  if (request.searches_largest && request.card && request.model.assumed_structure.empty())
+    plan.largest = FindLargest(request);
   Explain(request, plan);
   plan.diagnostics.insert(plan.diagnostics.end(), assumed.begin(), assumed.end());
   if (plan.fits == false && request.suggests_changes) plan.changes = SuggestChanges(request, plan);

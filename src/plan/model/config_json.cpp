@@ -60,12 +60,18 @@ Result<ConfigJson> ConfigJson::Parse(std::string_view text) {
   return config;
 }
 
+const void* ConfigJson::FindMember(std::string_view key) const {
+  const void* last = nullptr;
+  for (const auto& member : As(value_).GetObject()) {
+    if (key == std::string_view(member.name.GetString(), member.name.GetStringLength())) last = &member.value;
+  }
+  if (last != nullptr) used_->emplace(key);
+  return last;
+}
+
 const void* ConfigJson::Find(std::string_view key) const {
-  const rapidjson::Value name(rapidjson::StringRef(key.data(), static_cast<rapidjson::SizeType>(key.size())));
-  const auto found = As(value_).FindMember(name);
-  if (found == As(value_).MemberEnd()) return nullptr;
-  used_->emplace(key);
-  return found->value.IsNull() ? nullptr : &found->value;
+  const void* found = FindMember(key);
+  return found == nullptr || As(found).IsNull() ? nullptr : found;
 }
 
 std::optional<ConfigJson> ConfigJson::Object(std::string_view key) const {
@@ -79,6 +85,8 @@ std::optional<ConfigJson> ConfigJson::Object(std::string_view key) const {
 }
 
 bool ConfigJson::Has(std::string_view key) const { return Find(key) != nullptr; }
+
+bool ConfigJson::Mentions(std::string_view key) const { return FindMember(key) != nullptr; }
 
 std::optional<std::string> ConfigJson::Text(std::string_view key) const {
   const void* value = Find(key);
@@ -140,6 +148,13 @@ Result<int64_t> ConfigJson::IntegerOf(std::initializer_list<std::string_view> ke
     if (Find(key) != nullptr) return Integer(key, otherwise);
   }
   return otherwise;
+}
+
+Result<int64_t> ConfigJson::Layers(std::initializer_list<std::string_view> keys) const {
+  MEMSTRATA_ASSIGN_OR_RETURN(const int64_t layers, RequiredIntegerOf(keys));
+  if (layers <= kMostLayers) return layers;
+  return Fail(ErrorCode::kInvalidArgument,
+              fmt::format("{} layers are more than the {} that are planned for.", layers, kMostLayers));
 }
 
 std::vector<std::string> ConfigJson::UnusedKeys() const {

@@ -21,6 +21,8 @@ class ConfigJson {
   std::optional<ConfigJson> Object(std::string_view key) const;
 
   bool Has(std::string_view key) const;
+  /// True also when it is null.
+  bool Mentions(std::string_view key) const;
   std::optional<std::string> Text(std::string_view key) const;
   std::optional<double> Number(std::string_view key) const;
   bool Flag(std::string_view key, bool otherwise) const;
@@ -37,6 +39,10 @@ class ConfigJson {
 
   /// The largest width, side or count of layers that makes sense; products of a few of them stay in 64 bits.
   static constexpr int64_t kLargestSize = int64_t{1} << 20;
+  static constexpr int64_t kMostLayers = 4096;
+
+  /// Layers under the first of these names that is there; a sentence when there are none or too many.
+  Result<int64_t> Layers(std::initializer_list<std::string_view> keys) const;
 
   /// Keys of this object that nothing asked for.
   std::vector<std::string> UnusedKeys() const;
@@ -44,7 +50,8 @@ class ConfigJson {
  private:
   struct Document;
   ConfigJson() = default;
-  const void* Find(std::string_view key) const;
+  const void* Find(std::string_view key) const;        // nothing where it is null
+  const void* FindMember(std::string_view key) const;  // the last of that name, as Python and JavaScript take it
 
   std::shared_ptr<Document> document_;
   const void* value_ = nullptr;

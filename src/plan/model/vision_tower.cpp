@@ -7,7 +7,6 @@
 namespace memstrata::plan {
 namespace {
 
-constexpr int64_t kMostLayers = 4096;
 constexpr int64_t kChannels = 3;
 
 enum class Projection : uint8_t { kLinear, kTwoLayers, kNormed };
@@ -39,7 +38,7 @@ Status ReadFixed(const ConfigJson& vision, bool has_class_token, VisionTower& to
   MEMSTRATA_ASSIGN_OR_RETURN(tower.heads, vision.RequiredInteger("num_attention_heads"));
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t image, vision.Integer("image_size", 224));
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t patch, vision.Integer("patch_size", has_class_token ? 32 : 16));
-  if (patch == 0 || patch > image || image > ConfigJson::kLargestSize || tower.layer_count > kMostLayers) {
+  if (patch == 0 || patch > image || image > ConfigJson::kLargestSize || tower.layer_count > ConfigJson::kMostLayers) {
     return Fail(ErrorCode::kInvalidArgument,
                 fmt::format("A vision tower of {} layers cannot cut images of {} in patches of {}.", tower.layer_count,
                             image, patch));
@@ -88,7 +87,7 @@ Status ReadQwen(const ConfigJson& vision, bool is_first, VisionTower& tower, Par
     if (size > ConfigJson::kLargestSize || merge > patch)
       return Fail(ErrorCode::kInvalidArgument, fmt::format("A vision tower with a size of {}.", size));
   }
-  if (tower.layer_count > kMostLayers)
+  if (tower.layer_count > ConfigJson::kMostLayers)
     return Fail(ErrorCode::kInvalidArgument, fmt::format("A vision tower of {} layers.", tower.layer_count));
   tower.is_gated = !is_first;
   tower.patches_per_token = std::max<int64_t>(1, merge * merge);
