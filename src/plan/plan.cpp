@@ -163,8 +163,9 @@ Status CheckWorkload(const PlanRequest& request) {
   if (w.task == Task::kServe && model.cache.empty() && model.hidden > 0) {
     return Fail(ErrorCode::kInvalidArgument, "Serving sessions needs a model that generates; this one keeps no cache.");
   }
-  if (std::holds_alternative<EncoderSpec>(model.step)) {
-    if (w.task == Task::kGenerate) return Fail(ErrorCode::kInvalidArgument, "An encoder does not generate tokens.");
+  if (w.task == Task::kGenerate && model.cache.empty() && (model.hidden > 0 || model.diffusion)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "Generating tokens needs a model that generates; this one keeps no cache.");
   }
   const int64_t learned = LearnedPositions(model);
   if (learned > 0 && w.sequence + w.new_tokens > learned) {

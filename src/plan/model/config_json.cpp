@@ -65,6 +65,7 @@ const void* ConfigJson::FindMember(std::string_view key) const {
   for (const auto& member : As(value_).GetObject()) {
     if (key == std::string_view(member.name.GetString(), member.name.GetStringLength())) last = &member.value;
   }
+  if (last == nullptr && defaults_) return defaults_->FindMember(key);
   if (last != nullptr) used_->emplace(key);
   return last;
 }
@@ -82,6 +83,17 @@ std::optional<ConfigJson> ConfigJson::Object(std::string_view key) const {
   config.value_ = value;
   config.used_ = std::make_shared<std::set<std::string, std::less<>>>();
   return config;
+}
+
+ConfigJson ConfigJson::WithDefaults(std::string_view defaults) const {
+  ConfigJson config = *this;
+  if (Result<ConfigJson> parsed = Parse(defaults)) config.defaults_ = std::make_shared<ConfigJson>(*std::move(parsed));
+  return config;
+}
+
+std::vector<std::string> ConfigJson::DefaultedKeys() const {
+  if (!defaults_) return {};
+  return {defaults_->used_->begin(), defaults_->used_->end()};
 }
 
 bool ConfigJson::Has(std::string_view key) const { return Find(key) != nullptr; }
@@ -123,6 +135,11 @@ std::vector<int64_t> ConfigJson::Integers(std::string_view key) const {
     if (item.IsInt64()) numbers.push_back(item.GetInt64());
   }
   return numbers;
+}
+
+int64_t ConfigJson::ArraySize(std::string_view key) const {
+  const void* value = Find(key);
+  return value != nullptr && As(value).IsArray() ? static_cast<int64_t>(As(value).Size()) : 0;
 }
 
 Result<int64_t> ConfigJson::Integer(std::string_view key, int64_t otherwise) const {

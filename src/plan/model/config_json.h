@@ -20,6 +20,11 @@ class ConfigJson {
   /// The object under `key`, or nothing. Shares the document.
   std::optional<ConfigJson> Object(std::string_view key) const;
 
+  /// The same object, with the keys of `defaults` (a JSON object of ours) where it has none.
+  ConfigJson WithDefaults(std::string_view defaults) const;
+  /// Keys that were asked for and came from the defaults.
+  std::vector<std::string> DefaultedKeys() const;
+
   bool Has(std::string_view key) const;
   /// True also when it is null.
   bool Mentions(std::string_view key) const;
@@ -29,6 +34,8 @@ class ConfigJson {
   std::vector<std::string> Texts(std::string_view key) const;
   /// Whole numbers of an array; empty when absent.
   std::vector<int64_t> Integers(std::string_view key) const;
+  /// Items of an array of anything; 0 when there is none.
+  int64_t ArraySize(std::string_view key) const;
   /// A whole number from 0 to 2^40, or `otherwise` when the key is absent or null; a sentence when it is anything else.
   Result<int64_t> Integer(std::string_view key, int64_t otherwise) const;
   /// The same, but it must be there and positive.
@@ -56,6 +63,7 @@ class ConfigJson {
   std::shared_ptr<Document> document_;
   const void* value_ = nullptr;
   std::shared_ptr<std::set<std::string, std::less<>>> used_;
+  std::shared_ptr<ConfigJson> defaults_;
 };
 
 }  // namespace memstrata::plan

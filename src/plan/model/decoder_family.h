@@ -58,11 +58,14 @@ struct DecoderFamily {
   Switch mlp_bias = {"mlp_bias"};
   Switch head_bias = kNever;
   Switch ties_head = {"tie_word_embeddings"};
+  std::string_view usual_activation = "silu";  // where the configuration names none
   QkvLayout qkv = QkvLayout::kSeparate;
   bool is_gated = true;
   bool fuses_gate_up = false;
   bool scales_embedding = false;
   bool norms_embedding = false;
+  bool scales_residual = false;  // results of both blocks are multiplied before they are added
+  bool scales_logits = false;
   int64_t usual_width = 0;  // of the MLP in hidden sizes; 0: the configuration must say
   WindowRule window = {};
   Status (*special)(const ConfigJson&, DecoderSpec&) = nullptr;  // what no switch says
@@ -81,6 +84,8 @@ Status ApplyPhi(const ConfigJson& config, DecoderSpec& spec);
 Status ApplyGptNeox(const ConfigJson& config, DecoderSpec& spec);
 Status ApplyOpt(const ConfigJson& config, DecoderSpec& spec);
 Status ApplyGemma2(const ConfigJson& config, DecoderSpec& spec);
+Status ApplyGemma3(const ConfigJson& config, DecoderSpec& spec);
+Status ApplySmollm3(const ConfigJson& config, DecoderSpec& spec);
 Status ApplyPhi3(const ConfigJson& config, DecoderSpec& spec);
 Status ApplyStarcoder2(const ConfigJson& config, DecoderSpec& spec);
 Status ApplyStablelm(const ConfigJson& config, DecoderSpec& spec);

@@ -160,6 +160,10 @@ std::vector<ParameterSpec> DecoderParameters(const DecoderSpec& spec) {
 std::vector<BufferSpec> DecoderBuffers(const DecoderSpec& spec) {
   std::vector<BufferSpec> buffers;
   if (spec.rotary_dim > 0) buffers.push_back({"rotary inverse frequencies", {spec.rotary_dim / 2}, 4});
+  if (spec.has_local_rotary) {
+    buffers.push_back({"local rotary inverse frequencies", {spec.rotary_dim / 2}, 4});
+    buffers.push_back({"embedding scale", {1}, 4});
+  }
   if (!spec.has_gpt2_buffers) return buffers;
   for (int64_t layer = 0; layer < spec.layer_count; ++layer) {
     buffers.push_back({"triangular mask", {spec.position_count, spec.position_count}, 1});

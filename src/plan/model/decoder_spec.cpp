@@ -46,6 +46,19 @@ Status ReadWidth(const ConfigJson& config, int64_t usual_width, DecoderSpec& spe
   return {};
 }
 
+// Products of a few sizes stay in 64 bits; what they make is judged when the tensors are listed.
+Status CheckSizes(const DecoderSpec& spec) {
+  constexpr int64_t kLargest = int64_t{1} << 30;
+  for (const int64_t size :
+       {spec.hidden, spec.heads, spec.kv_heads, spec.head_dim, spec.vocabulary, spec.intermediate}) {
+    if (size > kLargest) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  fmt::format("A size of {}: a model of more than 2^50 parameters is not planned.", size));
+    }
+  }
+  return {};
+}
+
 // What all decoders have, under the names that they have for it.
 Status ReadCommon(const ConfigJson& config, DecoderSpec& spec) {
   MEMSTRATA_ASSIGN_OR_RETURN(spec.layer_count,
@@ -56,9 +69,6 @@ Status ReadCommon(const ConfigJson& config, DecoderSpec& spec) {
   spec.embedding_width = spec.hidden;
   spec.rotary_dim = spec.head_dim;
   spec.attention_dropout = config.Number("attention_dropout").value_or(0);
-  const std::string activation =
-      config.Text("hidden_act").value_or(config.Text("activation_function").value_or("silu"));
-  spec.activation = ActivationOf(config.Text("hidden_activation").value_or(activation));
   return {};
 }
 
@@ -114,9 +124,11 @@ Result<DecoderSpec> ReadDecoder(const ConfigJson& config, const std::string& mod
   }
   if (model_type == "dbrx") {
     MEMSTRATA_TRY(ReadDbrx(config, spec));
+    MEMSTRATA_TRY(CheckSizes(spec));
     return spec;
   }
   MEMSTRATA_TRY(ReadWidth(config, family.usual_width, spec));
+  MEMSTRATA_TRY(CheckSizes(spec));
   MEMSTRATA_TRY(ReadWindow(family, config, spec));
   if (family.special != nullptr) MEMSTRATA_TRY(family.special(config, spec));
   MEMSTRATA_TRY(ReadExperts(config, spec));

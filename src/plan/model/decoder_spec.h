@@ -13,7 +13,12 @@
 
 namespace memstrata::plan {
 
-enum class NormKind : uint8_t { kRms, kRmsPlusOne, kLayer };
+enum class NormKind : uint8_t {
+  kRms,
+  kRmsWide,  // its weight is multiplied before the result goes back to the narrow format (OLMo 2)
+  kRmsPlusOne,
+  kLayer,
+};
 enum class ActivationKind : uint8_t {
   kSavesInput,   // silu, gelu
   kSavesResult,  // relu, tanh
@@ -111,6 +116,9 @@ struct DecoderSpec {
   bool has_single_blocks = false;  // a layer is a mixer or an MLP, with one norm (Mamba, Nemotron-H)
   bool ties_head = false;
   bool scales_embedding = false;
+  bool scales_residual = false;
+  bool scales_logits = false;
+  bool has_local_rotary = false;  // tables of their own for layers with a window (Gemma 3)
   bool has_gpt2_buffers = false;  // a triangular mask and a scalar in each layer
   double embedding_dropout = 0;
   double attention_dropout = 0;
@@ -122,6 +130,7 @@ struct DecoderSpec {
   bool has_position_per_sample = false;  // OPT looks positions up for each sample
   int64_t sliding_window = 0;            // 0: none
   std::vector<bool> layer_is_sliding;    // empty: all layers, when there is a window
+  std::vector<bool> layer_is_turned;     // whether it uses the rotary embedding; empty: all layers
 
   MixerKind MixerOf(int64_t layer) const {
     return mixers.empty() ? MixerKind::kAttention : mixers[static_cast<size_t>(layer)];
@@ -131,6 +140,9 @@ struct DecoderSpec {
     return MixerOf(layer) == MixerKind::kAttention || MixerOf(layer) == MixerKind::kAttentionAndState;
   }
   bool HasMlp(int64_t layer) const { return !has_single_blocks || MixerOf(layer) == MixerKind::kNone; }
+  bool IsTurned(int64_t layer) const {
+    return rotary_dim > 0 && (layer_is_turned.empty() || layer_is_turned[static_cast<size_t>(layer)]);
+  }
   bool IsSliding(int64_t layer) const {
     return sliding_window > 0 && (layer_is_sliding.empty() || layer_is_sliding[static_cast<size_t>(layer)]);
   }

@@ -49,6 +49,27 @@ Status ApplyGemma2(const ConfigJson& config, DecoderSpec& spec) {
   return {};
 }
 
+Status ApplyGemma3(const ConfigJson& config, DecoderSpec& spec) {
+  spec.caps_logits = config.Number("final_logit_softcapping").has_value();
+  spec.has_local_rotary = true;
+  return {};
+}
+
+// Each n-th layer goes without the rotary embedding.
+Status ApplySmollm3(const ConfigJson& config, DecoderSpec& spec) {
+  const std::vector<int64_t> turned = config.Integers("no_rope_layers");  // 1: turned, in spite of its name
+  MEMSTRATA_ASSIGN_OR_RETURN(const int64_t period, config.Integer("no_rope_layer_interval", 4));
+  if (!turned.empty() && static_cast<int64_t>(turned.size()) != spec.layer_count) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("\"no_rope_layers\" names {} layers, and there are {}.", turned.size(), spec.layer_count));
+  }
+  for (int64_t i = 0; i < spec.layer_count; ++i) {
+    const bool is_turned = turned.empty() ? period == 0 || (i + 1) % period != 0 : turned[static_cast<size_t>(i)] != 0;
+    spec.layer_is_turned.push_back(is_turned);
+  }
+  return {};
+}
+
 Status ApplyPhi3(const ConfigJson& config, DecoderSpec& spec) {
   spec.concatenates_rotary = true;
   spec.rotary_dim = Share(spec.head_dim, config.Number("partial_rotary_factor").value_or(1));

@@ -1,12 +1,16 @@
 #include "plan/model/model_description.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <map>
 
+#include "plan/model/listed_models.h"
 #include "plan/model/stored_format.h"
+#include "plan/model/text_defaults.h"
+#include "plan/model/unconverted.h"
 
 namespace memstrata::plan {
 namespace {
@@ -102,11 +106,17 @@ Status UseVisionLanguage(const ConfigJson& config, ModelDescription& model) {
   }
   const bool is_qwen = type == "qwen2_vl" || type == "qwen2_5_vl";
   model.model_type = is_qwen ? "qwen2" : text ? text->Text("model_type").value_or("llama") : "llama";
-  MEMSTRATA_ASSIGN_OR_RETURN(DecoderSpec spec, ReadDecoder(text ? *text : config, model.model_type));
+  const ConfigJson language = text ? text->WithDefaults(TextDefaults(model.model_type)) : config;
+  MEMSTRATA_ASSIGN_OR_RETURN(DecoderSpec spec, ReadDecoder(language, model.model_type));
   UseDecoder(std::move(spec), model);
+  if (const std::vector<std::string> keys = language.DefaultedKeys(); !keys.empty()) {
+    model.notes.push_back(
+        fmt::format("\"text_config\" does not name {}; the class \"{}\" of transformers has defaults.",
+                    fmt::join(keys, ", "), model.model_type));
+  }
   if (text && !IsDecoder(model.model_type)) AssumeLlama(model);
-  NoteOtherLayers(text ? *text : config, model);
-  MEMSTRATA_ASSIGN_OR_RETURN(model.max_positions, (text ? *text : config).Integer("max_position_embeddings", 0));
+  NoteOtherLayers(language, model);
+  MEMSTRATA_ASSIGN_OR_RETURN(model.max_positions, language.Integer("max_position_embeddings", 0));
   ParameterBuilder build;
   MEMSTRATA_ASSIGN_OR_RETURN(model.vision, ReadVisionTower(config, type, model.hidden, build));
   if (!model.vision) {
@@ -114,6 +124,17 @@ Status UseVisionLanguage(const ConfigJson& config, ModelDescription& model) {
         fmt::format("{}the part of a \"{}\" that sees or hears is not known, so only its language model is planned.",
                     model.assumed_structure.empty() ? "" : " ", type);
     return {};
+  }
+  for (CacheLayer& layer : model.cache) {  // the only layers here without a cache of their own are cross-attention
+    if (layer.kind != CacheLayer::Kind::kNone || model.vision->cross_tokens == 0) continue;
+    const DecoderSpec& decoder = *model.decoder();
+    layer = {CacheLayer::Kind::kFixed, decoder.kv_heads,           decoder.head_dim,
+             decoder.head_dim,         model.vision->cross_tokens, 0};
+  }
+  if (model.vision->is_guessed) {
+    model.assumed_structure +=
+        fmt::format("{}the model type \"{}\" is not known, so what joins its tower to the language model is LLaVA's.",
+                    model.assumed_structure.empty() ? "" : " ", type);
   }
   std::vector<ParameterSpec> tower = build.Take();
   model.parameters.insert(model.parameters.begin(), tower.begin(), tower.end());
@@ -128,6 +149,7 @@ Status UseConfig(const ConfigJson& config, ModelDescription& model) {
     return {};
   }
   if (IsEncoder(type)) return UseEncoder(config, model);
+  if (const ListedModelReader read = FindListedModel(type)) return read(config, model);
   const std::string class_name = config.Text("_class_name").value_or("");
   if (IsDiffusion(class_name)) {
     ParameterBuilder build;
@@ -200,6 +222,12 @@ Result<ModelDescription> DescribeConfig(std::string_view json_text, std::string 
   if (!unknown_format.empty()) {
     model.notes.push_back(fmt::format(
         "The weights are quantised by \"{}\" in a form that is not known; give --weights.", unknown_format));
+  }
+  const std::vector<std::string> unused = MarkUnconverted(config, model.parameters);
+  if (!unused.empty()) {
+    model.notes.push_back(fmt::format(
+        "Of the parts that quantization_config leaves in the precision {} are not found in the model, such as \"{}\".",
+        unused.size(), unused.front()));
   }
   model.unknown_keys = config.UnusedKeys();
   return model;

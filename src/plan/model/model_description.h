@@ -21,12 +21,12 @@ namespace memstrata::plan {
 
 /// What one layer keeps of earlier tokens when a model generates.
 struct CacheLayer {
-  enum class Kind : uint8_t { kFull, kSliding, kLatent, kState, kNone };
+  enum class Kind : uint8_t { kFull, kSliding, kLatent, kState, kNone, kFixed };
   Kind kind = Kind::kFull;
-  int64_t kv_heads = 0;        // kFull, kSliding
+  int64_t kv_heads = 0;        // kFull, kSliding, kFixed
   int64_t key_dim = 0;         // of a head; kLatent: width of the latent vector
   int64_t value_dim = 0;       // of a head; kLatent: width of the rotary key
-  int64_t window = 0;          // kSliding
+  int64_t window = 0;          // kSliding; kFixed: tokens of the image or recording that is attended to
   int64_t state_elements = 0;  // kState: elements of a sequence's constant state
 };
 

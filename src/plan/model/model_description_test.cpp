@@ -115,6 +115,27 @@ TEST(ModelDescription, AnImageOfLlavaIs577Tokens) {
   EXPECT_EQ(model->vision->image_tokens, 577);
 }
 
+TEST(ModelDescription, ALanguageModelHasItsClassesDefaults) {
+  const Result<ModelDescription> model = DescribeConfig(
+      R"({"model_type": "llava", "text_config": {"model_type": "llama", "vocab_size": 32064}, "vision_config":
+          {"model_type": "clip_vision_model", "hidden_size": 1024, "image_size": 336, "intermediate_size": 4096,
+           "num_hidden_layers": 24, "num_attention_heads": 16, "patch_size": 14}})",
+      "llava");
+  ASSERT_TRUE(model);
+  EXPECT_EQ(model->parameter_count, PublishedParameterCount("llava-1.5-7b"));
+  ASSERT_EQ(model->notes.size(), 1u);
+  EXPECT_NE(model->notes.front().find("hidden_size, intermediate_size"), std::string::npos) << model->notes.front();
+}
+
+TEST(ModelDescription, OfAKeyThatIsThereTwiceTheLastCounts) {
+  const Result<ModelDescription> model = DescribeConfig(
+      R"({"model_type": "llama", "hidden_size": 8, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
+          "intermediate_size": 8, "vocab_size": 10})",
+      "x");
+  ASSERT_TRUE(model);
+  EXPECT_EQ(model->hidden, 16);
+}
+
 TEST(ModelDescription, DeepNestingIsRefused) {
   EXPECT_FALSE(DescribeConfig(std::string(100, '[') + std::string(100, ']'), "x"));
 }

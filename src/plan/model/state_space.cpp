@@ -12,7 +12,7 @@ constexpr int64_t kTokensOfStepRank = 16;  // "auto": hidden / 16, rounded up
 Status ReadMamba2(const ConfigJson& config, const std::string& model_type, int64_t hidden, StateSpaceSpec& spec) {
   MEMSTRATA_ASSIGN_OR_RETURN(
       spec.heads, model_type == "zamba2" ? config.Integer("n_mamba_heads", 8)
-                             : config.RequiredIntegerOf({"mamba_n_heads", "mamba_num_heads", "num_heads"}));
+                                         : config.RequiredIntegerOf({"mamba_n_heads", "mamba_num_heads", "num_heads"}));
   MEMSTRATA_ASSIGN_OR_RETURN(spec.groups, config.IntegerOf({"mamba_n_groups", "mamba_ngroups", "n_groups"}, 1));
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t expansion, config.IntegerOf({"mamba_expand", "expand"}, 2));
   for (const int64_t size : {spec.heads, spec.groups, spec.state, spec.convolution, expansion, hidden}) {
@@ -43,8 +43,10 @@ Result<StateSpaceSpec> ReadStateSpace(const ConfigJson& config, const std::strin
   StateSpaceSpec spec;
   const bool is_first = model_type == "mamba" || model_type == "falcon_mamba" || model_type == "jamba";
   spec.version = is_first ? 1 : 2;
-  MEMSTRATA_ASSIGN_OR_RETURN(spec.state,
-                             config.IntegerOf({"mamba_d_state", "ssm_state_size", "state_size"}, is_first ? 16 : model_type == "zamba2" ? 64 : 128));
+  MEMSTRATA_ASSIGN_OR_RETURN(
+      spec.state, config.IntegerOf({"mamba_d_state", "ssm_state_size", "state_size"}, is_first                 ? 16
+                                                                                      : model_type == "zamba2" ? 64
+                                                                                                               : 128));
   MEMSTRATA_ASSIGN_OR_RETURN(spec.convolution, config.IntegerOf({"mamba_d_conv", "conv_kernel"}, 4));
   if (spec.convolution == 0) return Fail(ErrorCode::kInvalidArgument, "A convolution of width 0 is none.");
   spec.convolution_bias = config.Flag("mamba_conv_bias", config.Flag("use_conv_bias", true));
