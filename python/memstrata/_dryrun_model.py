@@ -26,6 +26,8 @@ def read_config(text: str) -> Any:
     config = transformers.AutoConfig.for_model(**json.loads(text))
     if config.is_encoder_decoder and getattr(config, "decoder_start_token_id", None) is None:
         config.decoder_start_token_id = 0  # its value changes no size
+    if config.architectures is None:
+        config.architectures = []  # of several classes for a type (DeiT) transformers then takes the first
     return config
 
 

@@ -48,6 +48,8 @@ std::string CardText(const PlanRequest& request) {
                      request.workload.devices);
 }
 
+std::string SizeText(uint64_t bytes) { return FormatBytes(static_cast<int64_t>(bytes)); }
+
 std::string ShareText(const PlanRequest& request) {
   if (request.card->visible_bytes == UsableBytes(request)) return "";
   return fmt::format(" of the {} that the engine takes", FormatBytes(static_cast<int64_t>(UsableBytes(request))));
@@ -107,6 +109,13 @@ void Judge(const PlanRequest& request, Plan& plan) {
   plan.fits = has_memory && target.unsupported.empty() && target.runs_engine && target.can_join;
   plan.fits_at_high = *plan.fits && target.margin_at_high_bytes >= 0;
   plan.verdict = VerdictOf(request, target, has_memory, *plan.fits_at_high);
+  const bool is_possible = margin(worst.low_bytes) >= 0 && target.unsupported.empty() && target.runs_engine;
+  if (!request.model.assumed_structure.empty() && is_possible) {
+    plan.fits = plan.fits_at_high = std::nullopt;
+    plan.verdict = fmt::format("Cannot tell whether it fits on {}: {} By that guess it needs {}, between {} and {}.",
+                               CardText(request), request.model.assumed_structure, SizeText(worst.total_bytes),
+                               SizeText(worst.low_bytes), SizeText(worst.high_bytes));
+  }
   plan.target = std::move(target);
 }
 

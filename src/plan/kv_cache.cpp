@@ -87,6 +87,8 @@ uint64_t LayerCacheBytes(const CacheLayer& layer, int64_t tokens, const CacheLay
       const int64_t pages = RoundUp(window, layout.page_tokens) + (layout.page_tokens > 1 ? layout.page_tokens : 0);
       return HeadBytes(layer, std::min(pages, held), heads, layout.format);
     }
+    case CacheLayer::Kind::kFixed:
+      return HeadBytes(layer, RoundUp(layer.window, layout.page_tokens), heads, layout.format);
     case CacheLayer::Kind::kLatent:
       return LatentBytes(layer, held, layout.format);
     case CacheLayer::Kind::kState:

@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "plan/advice.h"
+#include "plan/assumed_structure.h"
 #include "plan/constants.h"
 #include "plan/host.h"
 #include "plan/judge.h"
@@ -175,8 +176,9 @@ Status CheckWorkload(const PlanRequest& request) {
         "Serving sessions needs a model that generates tokens; this one keeps no cache. Plan a batch of it with "
         "--task forward.");
   }
-  if (std::holds_alternative<EncoderSpec>(model.step)) {
-    if (w.task == Task::kGenerate) return Fail(ErrorCode::kInvalidArgument, "An encoder does not generate tokens.");
+  if (w.task == Task::kGenerate && model.cache.empty() && (model.hidden > 0 || model.diffusion)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "Generating tokens needs a model that generates; this one keeps no cache.");
   }
   if (TakesShare(w) && model.max_positions > 0 && w.sequence + w.new_tokens > model.max_positions) {
     return Fail(ErrorCode::kInvalidArgument,
@@ -240,6 +242,7 @@ std::vector<DevicePlan> MakeDevices(const PlanRequest& request) {
   }
   for (DevicePlan& device : devices) {
     if (request.profile) ApplyProfile(*request.profile, device);
+    if (!request.model.assumed_structure.empty()) WidenToAssumed(device);
     Sum(device);
   }
   return devices;
@@ -343,6 +346,8 @@ std::vector<Diagnostic> FillDefaults(PlanRequest& request) {
 }
 
 void Explain(const PlanRequest& request, Plan& plan) {
+  if (!request.model.assumed_structure.empty())
+    plan.diagnostics.push_back({"warning", "assumed_structure", request.model.assumed_structure});
   for (const std::string& note : request.model.notes) plan.diagnostics.push_back({"warning", "assumed_model", note});
   if (!request.model.unknown_keys.empty()) {
     std::string keys;
@@ -417,7 +422,7 @@ Result<Plan> MakePlan(PlanRequest request) {
   Judge(request, plan);
   AddHost(plan);
   AddStorage(plan);
-  if (request.workload.task == Task::kServe) {
+  if (request.workload.task == Task::kServe && request.model.assumed_structure.empty()) {
     if (const std::optional<CachePool> pool = PoolOf(request, plan.devices.front())) plan.kv_tokens = pool->tokens;
   }
   if (IsAssetsAlone(request)) {
@@ -426,7 +431,8 @@ Result<Plan> MakePlan(PlanRequest request) {
     return plan;
   }
   if (request.suggests_changes) plan.strategies = FindStrategies(request);
-  if (request.searches_largest && request.card) plan.largest = FindLargest(request);
+  if (request.searches_largest && request.card && request.model.assumed_structure.empty())
+    plan.largest = FindLargest(request);
   Explain(request, plan);
   plan.diagnostics.insert(plan.diagnostics.end(), assumed.begin(), assumed.end());
   if (plan.fits == false && request.suggests_changes) plan.changes = SuggestChanges(request, plan);

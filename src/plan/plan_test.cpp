@@ -68,6 +68,33 @@ TEST(Plan, AFloorNeverSaysThatItFits) {
   EXPECT_EQ(MakePlan(request)->fits, false);
 }
 
+// Keys of a decoder under a type that nobody knows.
+PlanRequest UnknownModel(const char* card) {
+  PlanRequest request = Request("llama-3.1-8b", {{"task", "serve"}, {"engine", "vllm"}, {"sequence", "8192"}}, card);
+  request.model = *DescribeConfig(R"({"model_type": "unheard", "hidden_size": 4096, "num_hidden_layers": 32,
+      "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256})",
+                                  "unheard");
+  return request;
+}
+
+TEST(Plan, AnAssumedStructureNeverFits) {
+  const Result<Plan> plan = MakePlan(UnknownModel("b200"));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->fits, std::nullopt);
+  EXPECT_EQ(plan->fits_at_high, std::nullopt);
+  EXPECT_TRUE(plan->verdict.starts_with("Cannot tell")) << plan->verdict;
+  EXPECT_EQ(plan->kv_tokens, std::nullopt);
+  EXPECT_EQ(plan->largest.concurrency, std::nullopt);
+  for (const Line& line : plan->devices.front().lines) {
+    if (line.term != "weights" && line.term != "kv_cache") continue;
+    EXPECT_EQ(line.basis, Basis::kAssumed);
+    EXPECT_LT(line.low_bytes, line.bytes / 10);
+    EXPECT_GT(line.high_bytes, 6 * line.bytes);
+  }
+  const Plan impossible = *MakePlan(UnknownModel("512MiB"));  // less than the low bound
+  EXPECT_EQ(impossible.fits, false);
+}
+
 TEST(Plan, EachStageHasItsOwnDevice) {
   const Result<Plan> plan = MakePlan(
       Request("llama-3.1-8b", {{"engine", "megatron"}, {"parallel", "tp=2,pp=4,dp=2,zero=1"}, {"accumulation", "8"}}));

@@ -135,11 +135,14 @@ double OptimizerBytesEach(OptimizerName name, Precision precision, const RankPar
 
 namespace {
 
-// Bits of one tensor: quantised formats hold the linear layers, the rest stays in the precision.
+// Bits of one tensor: quantised formats hold matrices of linear layers and of experts, the rest stays in the precision.
 double BitsOf(const ParameterSpec& parameter, const Workload& workload) {
-  const bool is_linear = parameter.role == Role::kColumn || parameter.role == Role::kRow ||
-                         parameter.role == Role::kExpert || parameter.role == Role::kReplicatedLinear;
-  const WeightFormat format = is_linear ? workload.weight_format : WeightFormat::kAsPrecision;
+  const bool is_linear =
+      parameter.role == Role::kColumn || parameter.role == Role::kRow || parameter.role == Role::kReplicatedLinear;
+  constexpr size_t kExpertMatrices = 3;  // dimensions: experts, rows, columns
+  const bool is_expert = parameter.role == Role::kExpert && parameter.shape.size() == kExpertMatrices;
+  const WeightFormat format =
+      (is_linear || is_expert) && !parameter.keeps_precision ? workload.weight_format : WeightFormat::kAsPrecision;
   return BitsPerWeight(format, workload.precision);
 }
 

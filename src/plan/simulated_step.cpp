@@ -217,7 +217,8 @@ void AddPackedOverhead(const PlanRequest& request, DevicePlan& device) {
   for (const ParameterSpec& parameter : request.model.parameters) {
     const bool is_linear =
         parameter.role == Role::kColumn || parameter.role == Role::kRow || parameter.role == Role::kReplicatedLinear;
-    if (is_linear && parameter.shape.size() == 2) packed += static_cast<double>(CountElements(parameter));
+    if (is_linear && parameter.shape.size() == 2 && !parameter.keeps_precision)
+      packed += static_cast<double>(CountElements(parameter));
   }
   const Constant& fixed = GetConstant("packed_training_fixed_bytes");
   const Constant& each = GetConstant("packed_training_bytes_each");

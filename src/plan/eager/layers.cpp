@@ -48,6 +48,10 @@ Tensor RmsNorm(Tape& tape, const Tensor& x0, Parameter& weight) {
   return Multiply(tape, weight.value, Cast(tape, x, dtype));
 }
 
+Tensor RmsNormWide(Tape& tape, const Tensor& x, Parameter& weight) {
+  return Cast(tape, Multiply(tape, weight.value, Normalize(tape, Cast(tape, x, DType::kFloat32))), x.dtype);
+}
+
 Tensor RmsNormPlusOne(Tape& tape, const Tensor& x, Parameter& weight) {
   Tensor output = Normalize(tape, Cast(tape, x, DType::kFloat32));
   output = Multiply(tape, output, AddScalar(tape, Cast(tape, weight.value, DType::kFloat32)));
@@ -60,6 +64,8 @@ Tensor NormLayer::operator()(Tape& tape, const Tensor& x) const {
   switch (kind) {
     case NormKind::kRms:
       return RmsNorm(tape, x, *weight);
+    case NormKind::kRmsWide:
+      return RmsNormWide(tape, x, *weight);
     case NormKind::kRmsPlusOne:
       return RmsNormPlusOne(tape, x, *weight);
     case NormKind::kLayer:

@@ -15,7 +15,8 @@ ParameterSet::ParameterSet(Tape& tape, const std::vector<ParameterSpec>& specs, 
                            DType dtype, const AdapterOptions& adapters)
     : specs_(specs), dtype_(dtype) {
   for (const ParameterSpec& spec : specs) {
-    const bool is_packed = adapters.frozen_linear_bits > 0 && IsLinear(spec.role) && spec.shape.size() == 2;
+    const bool is_packed =
+        adapters.frozen_linear_bits > 0 && IsLinear(spec.role) && spec.shape.size() == 2 && !spec.keeps_precision;
     by_name_[spec.name] =
         is_packed ? &AddPacked(tape, spec.shape, dtype, adapters.frozen_linear_bits) : &Add(tape, spec.shape, dtype);
   }
