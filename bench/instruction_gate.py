@@ -1,4 +1,5 @@
-"""Fails when `memstrata summary --json` needs more instructions than recorded.
+"""Fails when `memstrata summary --json` needs more instructions than recorded, or `memstrata explain --json` more than
+twice as many as that: both load the same input.
 
     python3 bench/instruction_gate.py BINARY [--update]
 
@@ -19,6 +20,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 RECORD = Path(__file__).with_name("instruction_baseline.json")
+MOST_FOR_EXPLAIN = 2.0  # of what a summary takes
 
 
 def make_snapshot(path: Path, event_count: int) -> None:
@@ -26,9 +28,9 @@ def make_snapshot(path: Path, event_count: int) -> None:
     subprocess.run(command, cwd=REPOSITORY, check=True, stdout=subprocess.DEVNULL)
 
 
-def count_instructions(binary: Path, snapshot: Path) -> int:
+def count_instructions(binary: Path, snapshot: Path, *verb: str) -> int:
     """Instructions of the whole process, start-up included."""
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(binary), "summary", "--json"]
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(binary), *verb]
     done = subprocess.run([*command, str(snapshot)], capture_output=True, text=True)
     found = re.search(r"Collected : (\d+)", done.stderr)
     if done.returncode != 0 or found is None:
@@ -45,13 +47,20 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="instructions-") as folder:
         snapshot = Path(folder) / "snapshot.pickle"
         make_snapshot(snapshot, record["event_count"])
-        instruction_count = count_instructions(arguments.binary.resolve(), snapshot)
+        binary = arguments.binary.resolve()
+        instruction_count = count_instructions(binary, snapshot, "summary", "--json")
+        explain_count = count_instructions(binary, snapshot, "explain", "--json")
     if arguments.update:
         record["instruction_count"] = instruction_count
         RECORD.write_text(json.dumps(record, indent=2) + "\n")
     ratio = instruction_count / record["instruction_count"]
     per_event = instruction_count / record["event_count"]
     print(f"{instruction_count:,} instructions, {per_event:,.0f} an event: {ratio:.3f} of the record")
+    explain_ratio = explain_count / instruction_count
+    print(f"explain: {explain_count:,} instructions, {explain_ratio:.2f} of a summary")
+    if explain_ratio > MOST_FOR_EXPLAIN:
+        print(f"more than the allowed {MOST_FOR_EXPLAIN}")
+        return 1
     if ratio > record["allowed_ratio"]:
         print(f"more than the allowed {record['allowed_ratio']}")
         return 1

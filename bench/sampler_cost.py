@@ -1,6 +1,6 @@
 """CPU time of the sampler of `memstrata run`, as a share of one core.
 
-    python3 -m bench.sampler_cost --binary build/release/memstrata [--library build/release/src/libfake_nvml.so]
+    python3 -m bench.sampler_cost [--library build/release/src/libfake_nvml.so] [--processes 256]
 
 With the tests' fake library of a vendor, whose calls read a text file, 8 devices with 4 processes each are asked; a
 vendor's own library takes another time for a call, which this does not measure.
@@ -26,17 +26,18 @@ def fake_devices() -> str:
     return "\n".join(lines) + "\n"
 
 
-def measure(binary: Path, library: Path | None, rate_hz: float, seconds: float) -> float:
-    """The share of one core."""
+def measure(binary: Path, library: Path | None, rate_hz: float, seconds: float, process_count: int) -> float:
+    """The share of one core, of a run with so many processes."""
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(os.environ)
         if library is not None:
             (Path(folder) / "devices").write_text(fake_devices())
             environment |= {"MEMSTRATA_NVIDIA_LIBRARY": str(library), "FAKE_DEVICES": f"{folder}/devices"}
         command = [binary, "run", "--json", "--mode", "off", "--rate", str(rate_hz), "-o", f"{folder}/run.memstrata"]
-        done = subprocess.run(
-            [*command, "--", "sleep", str(seconds)], env=environment, stdout=subprocess.PIPE, check=True
-        )
+        program = ["sleep", str(seconds)]
+        if process_count > 1:
+            program = ["sh", "-c", f"for i in $(seq {process_count - 1}); do sleep {seconds} & done; wait"]
+        done = subprocess.run([*command, "--", *program], env=environment, stdout=subprocess.PIPE, check=True)
         answer = json.loads(done.stdout)
         return float(answer["sampler_cpu_ns"]) / float(answer["wall_ns"])
 
@@ -47,9 +48,10 @@ def main() -> None:
     parser.add_argument("--library", type=Path)
     parser.add_argument("--rate", type=float, default=10)
     parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--processes", type=int, default=1)
     arguments = parser.parse_args()
     library = arguments.library.resolve() if arguments.library else None
-    share = measure(arguments.binary, library, arguments.rate, arguments.seconds)
+    share = measure(arguments.binary, library, arguments.rate, arguments.seconds, arguments.processes)
     print(f"{100 * share:.2f} % of a core at {arguments.rate:g} samples a second")
 
 

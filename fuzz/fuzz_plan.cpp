@@ -36,6 +36,18 @@ void PlanSmall(const memstrata::Result<memstrata::plan::ModelDescription>& model
   }
 }
 
+void PlanGguf(std::string_view text) {
+  const memstrata::Result<memstrata::plan::WeightsHeader> header = memstrata::plan::ParseGguf(text, text.size());
+  CheckNotInternal(header);
+  if (!header) return;
+  memstrata::plan::ModelDescription model;
+  model.parameter_count = header->parameter_count;
+  model.stored_weight_bytes = header->total_bytes;
+  for (const memstrata::plan::StoredTensor& tensor : header->tensors)
+    model.parameters.push_back(memstrata::plan::ParameterOf(tensor));
+  if (memstrata::plan::UseGgufMetadata(header->metadata, model)) PlanSmall(model);
+}
+
 // A request that is accepted is planned, without files.
 void PlanYaml(std::string_view text) {
   const memstrata::Result<memstrata::plan::TomlTable> table = memstrata::plan::ParseYaml(text);
@@ -60,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       CheckNotInternal(memstrata::plan::ParseSafetensors(text, text.size()));
       break;
     case 2:
-      CheckNotInternal(memstrata::plan::ParseGguf(text, text.size()));
+      PlanGguf(text);
       break;
     case 3:
       CheckNotInternal(memstrata::plan::ParseToml(text));

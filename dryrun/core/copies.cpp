@@ -4,9 +4,17 @@
 
 #include "core/device_memory.h"
 #include "core/export.h"
+#include "core/host_memory.h"
 #include "core/settings.h"
 
 namespace memstrata::device {
+namespace {
+
+// Tensors that are moved out to pinned memory come back as they are: nobody looks at them. PyTorch reads single values
+// and counts by way of pinned memory too; these are small.
+constexpr uint64_t kLargestPinnedReadBytes = 4096;
+
+}  // namespace
 
 void Copies::Copy(void* target, const void* source, uint64_t size_bytes) {
   if (size_bytes == 0) return;
@@ -29,10 +37,12 @@ void Copies::ToHost(void* target, uintptr_t source, uint64_t size_bytes) {
     if (size_bytes == 1) one_byte_reads = ++one_byte_read_count_;
     delivered = Deliver(target, source, size_bytes);
   }
+  const auto to = reinterpret_cast<uintptr_t>(target);
   if (!delivered) std::memset(target, 0, size_bytes);
   const uint64_t true_after = ProcessSettings().true_after;
   if (true_after > 0 && size_bytes == 1 && one_byte_reads % true_after == 0) *static_cast<uint8_t*>(target) = 1;
-  if (observer_ != nullptr) observer_(size_bytes);
+  const bool is_kept_for_later = size_bytes > kLargestPinnedReadBytes && Host().IsPinned(to);
+  if (observer_ != nullptr && !is_kept_for_later) observer_(size_bytes);
 }
 
 bool Copies::Deliver(void* target, uintptr_t source, uint64_t size_bytes) const {

@@ -12,21 +12,21 @@ line of every read of device memory, and writes what it saw to the record folder
 from __future__ import annotations
 
 import atexit
-import contextlib
-import importlib
 import os
 import pickle
+import signal
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ._after_import import after_import
 from ._dryrun_failures import Failures
-from ._dryrun_ranks import stand_for_other_ranks
+from ._dryrun_ranks import stand_for_other_ranks, talk_by_gloo
+from ._dryrun_steps import OptimizerSteps
 from ._recompute_stops import RecomputeStops
-from ._signals import DumpOnSignal
-from ._wrapping import call_before
+from ._wrapping import call_before, call_before_leaving
 
 
 def read_settings(path: str) -> dict[str, str]:
@@ -41,7 +41,7 @@ class Recorder:
         self.folder = settings["record_folder"]
         self.steps_wanted = int(settings.get("steps", "0"))
         self.process_id = os.getpid()
-        self.steps: Counter[int] = Counter()  # by optimizer
+        self.steps = OptimizerSteps()
         self.reads: Counter[tuple[str, int, str, int]] = Counter()  # file, line, function, bytes
         self.failures = Failures()
         self.allocations_at_oom = 0  # of all devices, when the last request failed
@@ -51,33 +51,45 @@ class Recorder:
         self.torch: Any = None
         self.card_functions: Any = None
         self.observer: Any = None
+        self.was_stopped = False  # after the steps that were asked for
         self.written = False
 
     def start(self, torch: Any) -> None:
         self.torch = torch
         try:
             torch.cuda._lazy_call(self._start_on_device)
-            self._count_steps()
-            call_before(torch._C, "_cuda_resetPeakMemoryStats", self._note_peak)
+            self.steps.watch(self._on_step)
+            for name in ("_cuda_resetPeakMemoryStats", "_accelerator_resetPeakStats"):
+                call_before(torch._C, name, self._note_peak)
             call_before(torch.Tensor, "record_stream", self._on_record_stream)
             self.failures.watch(torch)
-            if int(os.environ.get("WORLD_SIZE", "1")) > 1 and os.environ.get("MEMSTRATA_DRYRUN_LONE_RANK"):
-                stand_for_other_ranks()
+            if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+                stand_for_other_ranks() if os.environ.get("MEMSTRATA_DRYRUN_LONE_RANK") else talk_by_gloo()
         except Exception as error:  # an unknown release of PyTorch: the run goes on, the report says what is missing
             self.notes.append(f"The start-up hook failed: {error!r}")
         atexit.register(self.finish)
         # It runs no exit handler, and every forked child of multiprocessing ends with it.
-        call_before(os, "_exit", self._finish_without_handlers)
-        # So does a launcher's SIGTERM, when another rank has failed.
-        signals = DumpOnSignal(self._finish_without_handlers, None)
-        signals.install()
-        os.register_at_fork(after_in_child=signals.forget_in_child)
+        call_before_leaving(self._finish_without_handlers)
+        self._finish_at_sigterm()
 
-    def _finish_without_handlers(self, _status: int = 0) -> None:
-        with contextlib.suppress(BaseException):  # whatever comes, the process leaves
-            self.finish()
-            if self.card_functions is not None and os.getpid() == self.process_id:
-                self.card_functions.memstrata_dryrun_write_record()
+    def _finish_at_sigterm(self) -> None:
+        """A launcher sends it when another rank has failed. No thread listens beside: where its memory lies would
+        differ from run to run, and with it the order in which frameworks free some tensors."""
+        is_main = threading.current_thread() is threading.main_thread()
+        if not is_main or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+            return
+
+        def finish_and_end(number: int, _frame: Any) -> None:
+            self._finish_without_handlers()
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+        signal.signal(signal.SIGTERM, finish_and_end)
+
+    def _finish_without_handlers(self) -> None:
+        self.finish()
+        if self.card_functions is not None and os.getpid() == self.process_id:
+            self.card_functions.memstrata_dryrun_write_record()
 
     def _start_on_device(self) -> None:
         self.process_id = os.getpid()  # a child that was forked before the first use of the card has its own record
@@ -111,14 +123,8 @@ class Recorder:
         stats = self.torch.cuda.memory_stats
         return sum(stats(index).get("allocation.all.allocated", 0) for index in self._devices())
 
-    def _count_steps(self) -> None:
-        # torch.optim hides its module `optimizer`, so it is not an attribute.
-        optimizers: Any = importlib.import_module("torch.optim.optimizer")
-        optimizers.register_optimizer_step_post_hook(self._on_step)
-
-    def _on_step(self, optimizer: Any, *_: Any) -> None:
-        self.steps[id(optimizer)] += 1
-        if self.steps_wanted and self.steps[id(optimizer)] >= self.steps_wanted:
+    def _on_step(self) -> None:
+        if self.steps_wanted and self.steps.is_enough(self.steps_wanted):
             self.stop_process()
 
     def _on_record_stream(self, tensor: Any, _stream: Any) -> None:
@@ -126,6 +132,7 @@ class Recorder:
 
     def stop_process(self) -> None:
         """Ends the run here, without the program's own clean-up: what would follow was not asked for."""
+        self.was_stopped = True
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
@@ -199,7 +206,7 @@ class Recorder:
             ("torch", self.torch.__version__),
             ("cuda", self.torch.version.cuda),
             ("rank", os.environ.get("RANK", "0")),
-            ("steps", max(self.steps.values(), default=0)),
+            ("steps", self.steps.most),
         ]
         for device in self._devices():
             self._note_peak(device)
@@ -210,6 +217,8 @@ class Recorder:
             lines.append(("after_oom", self._allocation_count() - self.allocations_at_oom))
         lines += [("read", count, *where) for where, count in sorted(self.reads.items())]
         lines += [("note", note) for note in dict.fromkeys(self.notes)]
+        if self.was_stopped and self.steps.idle_count:
+            lines.append(("idle_optimizers", self.steps.idle_count))
         if self.shared_block_count:
             lines.append(("shared_blocks", self.shared_block_count))
         text = "".join("\t".join(one_field(value) for value in line) + "\n" for line in lines)

@@ -1,8 +1,12 @@
-"""One process as one rank of a large job: what the other ranks would have said is made up here."""
+"""What ranks say to each other, where the simulated card moves nothing.
+
+One process that stands for a large job makes it up; real processes say it by Gloo."""
 
 from __future__ import annotations
 
+import functools
 import importlib
+import inspect
 import os
 from typing import Any, Optional
 
@@ -18,6 +22,34 @@ def stand_for_other_ranks() -> None:
     _replace((distributed, distributed_c10d), "recv_object_list", objects.recv_object_list)
     for name in ("send_object_list", "monitored_barrier", "_store_based_barrier"):
         _replace((distributed, distributed_c10d), name, _do_nothing)
+
+
+def talk_by_gloo() -> None:
+    """Collectives of Python objects carry what a program decides by (its share of the data, its layers), so real
+    processes exchange them on the CPU. Those of tensors move nothing."""
+    distributed: Any = importlib.import_module("torch.distributed")
+    distributed_c10d: Any = importlib.import_module("torch.distributed.distributed_c10d")
+    twins: dict[Any, Any] = {}
+
+    def twin_of(group: Any) -> Any:
+        group = group or distributed_c10d.GroupMember.WORLD
+        if "nccl" not in str(distributed_c10d.get_backend(group)):
+            return group
+        if group not in twins:
+            ranks = distributed_c10d.get_process_group_ranks(group)
+            twins[group] = distributed_c10d.new_group(ranks, backend="gloo", use_local_synchronization=True)
+        return twins[group]
+
+    for name in ("all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list"):
+        function = getattr(distributed_c10d, name)
+
+        def on_cpu(*arguments: Any, _function: Any = function, **options: Any) -> Any:
+            call = inspect.signature(_function).bind(*arguments, **options)
+            call.arguments["group"] = twin_of(call.arguments.get("group"))
+            call.arguments.pop("device", None)
+            return _function(*call.args, **call.kwargs)
+
+        _replace((distributed, distributed_c10d), name, functools.wraps(function)(on_cpu))
 
 
 def _replace(modules: tuple[Any, ...], name: str, stand_in: Any) -> None:

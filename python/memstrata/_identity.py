@@ -82,6 +82,13 @@ def driver_version() -> Optional[str]:
 
 def describe_inputs(value: Any, depth: int = 0) -> Any:
     """Shapes and types of tensors in nested containers; other values only by their type, since they may be private."""
+    try:
+        return _describe(value, depth)
+    except Exception as problem:  # of the program's own objects
+        return f"{type(value).__name__}: no shape ({type(problem).__name__})"
+
+
+def _describe(value: Any, depth: int) -> Any:
     shape = getattr(value, "shape", None)
     if shape is not None and hasattr(value, "dtype"):
         return {"shape": [int(length) for length in shape], "dtype": str(value.dtype)}

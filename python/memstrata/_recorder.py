@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,10 +20,12 @@ from ._options import Options
 from ._rank import Rank, find_rank
 from ._session import Session
 from ._signals import DumpOnSignal
+from ._wrapping import call_before_leaving
 
 LOCK_TIMEOUT_S = 10
 _OUT_OF_MEMORY_TYPES = {"OutOfMemoryError", "ResourceExhaustedError"}  # of PyTorch and TensorFlow
-_OUT_OF_MEMORY_WORDS = ("out of memory", "RESOURCE_EXHAUSTED")
+# The last is of PyTorch's allocator of the CPU.
+_OUT_OF_MEMORY_WORDS = ("out of memory", "RESOURCE_EXHAUSTED", "can't allocate memory")
 
 
 def is_out_of_memory(problem: BaseException) -> bool:
@@ -161,12 +165,22 @@ def activate(recorder: Recorder) -> bool:
         if _active is not None:
             return False
         _active = recorder
+        if is_worker():
+            # Its workers end by os._exit, after its own exit functions; a fork has dropped those of the parent.
+            importlib.import_module("multiprocessing.util").Finalize(None, _stop_at_exit, exitpriority=0)
         if not _hooks_are_set:
             atexit.register(_stop_at_exit)
+            call_before_leaving(_stop_at_exit)
             if hasattr(os, "register_at_fork"):
                 os.register_at_fork(after_in_child=_forget_in_child)
             _hooks_are_set = True
         return True
+
+
+def is_worker() -> bool:
+    """True in a worker of `multiprocessing`."""
+    processes: Any = sys.modules.get("multiprocessing.process")
+    return processes is not None and processes.parent_process() is not None
 
 
 def stop_active(recorder: Recorder) -> None:

@@ -107,7 +107,7 @@ class Recording:
 
     @functools.cached_property
     def findings(self) -> list[dict[str, Any]]:
-        """What `memstrata explain` finds: sentences with the bytes at stake."""
+        """What `memstrata explain` finds: each a dict with a sentence (`text`), the `bytes` at stake and a `remedy`."""
         found: list[dict[str, Any]] = json.loads(self._engine("explain", "--json"))["findings"]
         return found
 

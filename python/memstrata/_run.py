@@ -20,7 +20,7 @@ from ._rank import find_rank
 from ._run_log import ProcessLog
 from ._run_torch import TorchRecording
 from ._run_xla import XlaRecording
-from ._wrapping import call_before
+from ._wrapping import call_before, call_before_leaving
 
 
 class ProcessRecording:
@@ -63,8 +63,7 @@ class ProcessRecording:
             if os.access(path, os.X_OK):  # else it comes back
                 self.finish()
 
-        for name in ("_exit", "abort"):
-            call_before(os, name, lambda *_: self.finish())
+        call_before_leaving(self.finish)
         for name in ("execv", "execve"):
             call_before(os, name, before_exec)
 

@@ -29,7 +29,7 @@ TICK_S = 0.5
 FIRST_TICK_S = 0.02
 # Writing the recording so far may take this share of the time at most.
 LARGEST_SAVE_SHARE = 0.05
-FIRST_SAVE_S = 5.0
+FIRST_SAVE_S = 1.0
 # By how much a process may grow while its tensors on the CPU are recorded. Writing the recording takes several times
 # as much.
 LARGEST_CPU_GROWTH_BYTES = 256 << 20

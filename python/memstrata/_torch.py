@@ -171,17 +171,13 @@ class TorchHistory:
         path = self._session.part("dumps", f"{reason}.pickle")
         named = self._options.on_oom if kind == "oom" and self.oom_count <= 1 else None
         if isinstance(named, Path):
-            path = self._named_oom_path(named)
+            path = named_oom_path(named, self._session)
         self._write(path, reason)
         if not isinstance(named, Path):  # the program's own file stays
             self._retention.add(kind, path)
         if self._session.folder is not None:
             copy_file(path, self._session.recording)
         return path
-
-    def _named_oom_path(self, path: Path) -> Path:
-        rank = self._session.rank
-        return path if rank.is_alone else path.with_name(f"{path.stem}.{rank.label}{path.suffix}")
 
     def _is_history_on(self) -> Optional[bool]:
         """None where PyTorch does not say."""
@@ -225,6 +221,12 @@ class TorchHistory:
 
     def memory_stats(self) -> dict[str, dict[str, Any]]:
         return {f"{self._device_type}:{index}": dict(self._device.memory_stats(index)) for index in self.used_devices()}
+
+
+def named_oom_path(path: Path, session: Session) -> Path:
+    """The file of `on_oom`, of this rank."""
+    rank = session.rank
+    return path if rank.is_alone else path.with_name(f"{path.stem}.{rank.label}{path.suffix}")
 
 
 def capture_block(

@@ -35,8 +35,10 @@ class TorchCounters:
 
     def watch(self, low_level: Any) -> None:
         """`low_level`: torch._C."""
-        call_before(low_level, "_cuda_resetPeakMemoryStats", self._keep_peaks)
-        call_before(low_level, "_cuda_resetAccumulatedMemoryStats", self._keep_counts)
+        for name in ("_cuda_resetPeakMemoryStats", "_accelerator_resetPeakStats"):
+            call_before(low_level, name, self._keep_peaks)
+        for name in ("_cuda_resetAccumulatedMemoryStats", "_accelerator_resetAccumulatedStats"):
+            call_before(low_level, name, self._keep_counts)
 
     def _keep_peaks(self, index: int) -> None:
         counters = self.read(index)

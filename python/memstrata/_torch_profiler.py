@@ -9,15 +9,19 @@ from __future__ import annotations
 import importlib
 import inspect
 import pickle
+import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
-from ._errors import shielded, warn
+from ._errors import MemstrataError, shielded, warn
 from ._marks import Marks
 from ._options import Options
-from ._session import Session, write_file
-from ._torch import capture_block, torch_identity
+from ._session import Session, copy_file, write_file
+from ._torch import capture_block, named_oom_path, torch_identity
+from ._wrapping import call_before
+
+MOST_THREAD_NAMES = 8  # of those that are told
 
 
 class TorchProfiler:
@@ -31,8 +35,16 @@ class TorchProfiler:
         self._marks = marks
         self._run = run
         self._profiler: Any = None
+        self._snapshot: Optional[dict[str, Any]] = None  # once the profiler has ended
+        self._put_back: Callable[[], None] = lambda: None  # what _give_way replaced
+        self._oom_path: Optional[Path] = None  # asked for by an out of memory
 
     def start(self) -> None:
+        if self._torch.autograd._profiler_enabled():
+            raise MemstrataError(
+                "the program's own torch.profiler is running, and there is one in a process; start the capture outside "
+                "of its block, or leave the profiler out"
+            )
         warn(
             "there is no device with a memory history here (CUDA, ROCm or XPU): "
             "tensors are recorded through torch.profiler, written at the end only"
@@ -45,7 +57,28 @@ class TorchProfiler:
             with_stack=self._options.mode.stacks is not None,
             **self._keep_all_events(),
         )
+        self._threads = OtherThreads()
         self._profiler.start()
+        self._give_way()
+
+    def _give_way(self) -> None:
+        """There is one profiler in a process: where the program starts its own, ours ends and keeps what it has."""
+        owner: Any = importlib.import_module("torch.autograd.profiler")
+        prepare: Any = getattr(owner, "_prepare_profiler", None)
+        if prepare is None:
+            return
+
+        def end_ours_and_prepare(*arguments: Any, **options: Any) -> Any:
+            if self._snapshot is None:
+                with shielded("ending the recording for the program's own profiler"):
+                    self._end()
+                    warn(
+                        "the program started its own torch.profiler, and there is one in a process: this recording ends"
+                    )
+            return prepare(*arguments, **options)
+
+        owner._prepare_profiler = end_ours_and_prepare
+        self._put_back = lambda: setattr(owner, "_prepare_profiler", prepare)
 
     def _import_beforehand(self) -> None:
         """What the first optimizer imports: within the recording, its millions of calls would be kept as events, which
@@ -65,23 +98,59 @@ class TorchProfiler:
         return None
 
     def dump(self, reason: str) -> Optional[Path]:
+        """Nothing can be written yet. What an out of memory asks for is written at the end, which it brings about."""
+        if reason.startswith("oom") and isinstance(self._options.on_oom, Path):
+            self._oom_path = named_oom_path(self._options.on_oom, self._session)
         return None
 
+    def _end(self) -> dict[str, Any]:
+        if self._snapshot is None:
+            self._put_back()
+            self._profiler.stop()
+            self._threads.stop()
+            events = self._profiler.profiler.kineto_results.experimental_event_tree()
+            self._snapshot = snapshot_of(events, self._options.mode.stacks is not None)
+        return self._snapshot
+
     def stop(self) -> list[Path]:
-        self._profiler.stop()
-        events = self._profiler.profiler.kineto_results.experimental_event_tree()
-        snapshot = snapshot_of(events, self._options.mode.stacks is not None)
+        snapshot = self._end()
         snapshot["external_annotations"] = self._marks.annotations([0])
         identity = {**self._run, **self.identity()}
         block = capture_block(snapshot.pop("device_type"), identity, "end", [], self._options)
         snapshot["memstrata"] = {**block, "host_type": "cpu"}
-        return [write_file(self._session.recording, lambda file: pickle.dump(snapshot, file, protocol=4))]
+        if self._threads.names:
+            snapshot["memstrata"]["unseen_threads"] = ", ".join(sorted(self._threads.names))
+        recording = write_file(self._session.recording, lambda file: pickle.dump(snapshot, file, protocol=4))
+        if self._oom_path is not None:
+            copy_file(recording, self._oom_path)
+        return [recording]
 
     def identity(self) -> dict[str, Any]:
         return {**torch_identity(self._torch), "devices": []}
 
     def memory_stats(self) -> dict[str, dict[str, Any]]:
         return {}  # PyTorch counts nothing for the CPU
+
+
+class OtherThreads:
+    """Threads of the program beside the one that makes this. The profiler does not see what they allocate."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        for thread in threading.enumerate():
+            if thread is not threading.current_thread():
+                self._add(thread)
+        self._start = threading.Thread.start
+        call_before(threading.Thread, "start", self._add)
+        self._ours = threading.Thread.start
+
+    def _add(self, thread: threading.Thread) -> None:
+        if not thread.name.startswith("memstrata") and len(self.names) < MOST_THREAD_NAMES:
+            self.names.add(thread.name)
+
+    def stop(self) -> None:
+        if threading.Thread.start is self._ours:  # else somebody has replaced it since, and calls it
+            threading.Thread.start = self._start  # type: ignore[method-assign]
 
 
 def snapshot_of(roots: list[Any], with_stacks: bool) -> dict[str, Any]:

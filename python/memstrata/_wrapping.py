@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import os
 from typing import Any, Callable
 
 from ._errors import shielded
@@ -40,3 +42,14 @@ def call_after(owner: Any, name: str, ours: Callable[[], bool]) -> None:
         return result
 
     setattr(owner, name, wrapped)
+
+
+def call_before_leaving(ours: Callable[[], object]) -> None:
+    """`ours` before os._exit and os.abort, which run no exit functions. Whatever comes of it, the process leaves."""
+
+    def quietly(*_: Any) -> None:
+        with contextlib.suppress(BaseException):
+            ours()
+
+    for name in ("_exit", "abort"):
+        call_before(os, name, quietly)

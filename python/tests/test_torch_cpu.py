@@ -148,3 +148,65 @@ def test_every_form_can_be_saved(torch: Framework, tmp_path: Path) -> None:
     assert '"id": "cpu:0"' in (tmp_path / "new/folder/copy.yaml").read_text()
     assert "cpu:0" in (tmp_path / "new/folder/copy.md").read_text()
     assert "bytes" in (tmp_path / "new/folder/copy.csv").read_text().splitlines()[0]
+
+
+def test_what_stands_in_the_way_of_a_recording_of_the_cpu_is_told(torch: Framework, tmp_path: Path) -> None:
+    output, errors = run(
+        torch,
+        """
+        import multiprocessing, threading
+        import torch
+
+        def quietly(path, **options):
+            return memstrata.profile(path, quiet=True, mode="light", **options)
+
+        # The program's own profiler, around a capture and within one, is left alone.
+        with torch.profiler.profile(profile_memory=True) as own:
+            with quietly("inner.pickle") as p:
+                torch.empty(1 << 20)
+        print(len(own.events()) > 0, p.files)
+        with quietly("outer.pickle") as p:
+            kept = torch.empty(1 << 20)
+            with torch.profiler.profile(profile_memory=True) as own:
+                torch.empty(1 << 20)
+        print(len(own.events()) > 0, p.peak.live_bytes)
+
+        # Other threads are not seen.
+        with quietly("threads.pickle") as p:
+            thread = threading.Thread(target=lambda: torch.empty(1 << 24), name="prefetch")
+            thread.start()
+            thread.join()
+            after = torch.empty(1 << 20)
+        print(p.peak.is_lower_bound, p.summary["heaps"][0]["peak"]["lower_bound_reason"])
+
+        class NoShape:
+            @property
+            def shape(self):
+                raise ValueError("no")
+
+        try:
+            with quietly("oom.memstrata", on_oom="at_oom.pickle", inputs=[NoShape()]) as p:
+                before = torch.empty(1 << 20)
+                torch.empty(1 << 60)
+        except RuntimeError as problem:
+            print("DefaultCPUAllocator" in str(problem), memstrata.load("at_oom.pickle").peak.live_bytes)
+
+        def work():
+            memstrata.start("worker.pickle", quiet=True, mode="light")
+            kept.append(torch.empty(1 << 20))
+
+        kept = []
+        worker = multiprocessing.get_context("fork").Process(target=work)
+        worker.start()
+        worker.join()
+        print(memstrata.load("worker.pickle").peak.live_bytes)
+        """,
+        tmp_path,
+    )
+    told = output.splitlines()
+    assert told[0] == "True ()"
+    assert "program's own torch.profiler is running" in errors
+    assert told[1] == f"True {4 << 20}"
+    assert "this recording ends" in errors
+    assert told[2].startswith("True Other threads of the program ran (prefetch)")
+    assert told[3:] == [f"True {4 << 20}", str(4 << 20)]

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "accept/checklist.h"
 #include "accept/identity.h"
@@ -31,29 +32,48 @@ Measured Highest(const std::vector<RepeatFigures>& repeats, Measured RepeatFigur
   return highest;
 }
 
-// Whether `a` is at least as good as `b`: smaller is better. Unknown is no better than anything.
-bool AtMost(std::optional<double> a, std::optional<double> b) { return !b || (a && *a <= *b); }
-bool Below(std::optional<double> a, std::optional<double> b) { return a && (!b || *a < *b); }
+// One figure of a row to compare: smaller is better.
+struct Cost {
+  std::optional<double> value;
+  double scatter = 0;
+  bool is_lower_bound = false;
+};
 
-std::optional<double> Cost(std::optional<double> quality, bool higher_is_better) {
-  if (quality && higher_is_better) return -*quality;
-  return quality;
+// -1: `a` is better, 1: `b` is, 0: they are equal, or it is not known which is. Unknown is worse than known.
+int Compare(const Cost& a, const Cost& b) {
+  if (!a.value || !b.value) return static_cast<int>(b.value.has_value()) - static_cast<int>(a.value.has_value());
+  const double tie = std::max(a.scatter, b.scatter) * std::max(std::abs(*a.value), std::abs(*b.value));
+  if (*a.value < *b.value - tie) return a.is_lower_bound ? 0 : -1;
+  if (*b.value < *a.value - tie) return b.is_lower_bound ? 0 : 1;
+  return 0;
+}
+
+std::vector<Cost> CostsOf(const SweepRow& row, bool higher_is_better) {
+  const auto negative = [](std::optional<double> value) { return value ? std::optional(-*value) : value; };
+  return {{row.memory_bytes, row.memory_scatter, row.is_lower_bound},
+          {row.latency_s, row.latency_scatter},
+          {negative(row.throughput_per_s), row.latency_scatter},
+          {higher_is_better ? negative(row.quality) : row.quality}};
 }
 
 bool Dominates(const SweepRow& a, const SweepRow& b, bool higher_is_better) {
   if (a.memory_basis != b.memory_basis) return false;
-  const std::pair<std::optional<double>, std::optional<double>> costs[] = {
-      {a.memory_bytes, b.memory_bytes},
-      {a.latency_s, b.latency_s},
-      {Cost(a.throughput_per_s, true), Cost(b.throughput_per_s, true)},
-      {Cost(a.quality, higher_is_better), Cost(b.quality, higher_is_better)},
-  };
+  const std::vector<Cost> own = CostsOf(a, higher_is_better);
+  const std::vector<Cost> other = CostsOf(b, higher_is_better);
   bool is_better = false;
-  for (const auto& [own, other] : costs) {
-    if (!AtMost(own, other)) return false;
-    is_better |= Below(own, other);
+  for (size_t i = 0; i < own.size(); ++i) {
+    const int order = Compare(own[i], other[i]);
+    if (order > 0) return false;
+    is_better |= order < 0;
   }
   return is_better;
+}
+
+// How far the values lie apart, as a part of the highest; of one value it is assumed.
+double ScatterOf(const std::vector<double>& values) {
+  if (values.size() < 2) return kAssumedFraction;
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return *most > 0 ? std::max(kLeastLearnedFraction, (*most - *least) / *most) : 0;
 }
 
 std::string FileName(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
@@ -72,6 +92,10 @@ Acceptance Conclude(const Spec& spec, std::vector<RepeatFigures> repeats, Identi
 Result<Acceptance> Accept(const Spec& spec, const std::string& folder,
                           const std::function<void(std::string_view)>& progress) {
   Identity identity = IdentityOf(spec);
+  for (const InputFile& input : identity.inputs) {
+    if (!input.size_bytes)
+      return Fail(ErrorCode::kInvalidArgument, fmt::format("workload.inputs: \"{}\" cannot be read.", input.file));
+  }
   std::vector<RepeatFigures> repeats;
   for (uint64_t i = 1; i <= spec.workload.repeat_count; ++i) {
     if (progress) progress(fmt::format("run {} of {}", i, spec.workload.repeat_count));
@@ -96,6 +120,18 @@ SweepRow RowOf(const std::map<std::string, std::string>& parameters, const Accep
     row.memory_basis = basis;
     row.is_lower_bound = measured.is_lower_bound;
   }
+  std::vector<double> memory_bytes;
+  std::vector<double> latencies_s;
+  for (const RepeatFigures& repeat : repeats) {
+    const std::vector<RepeatFigures> one = {repeat};
+    const Measured peak = row.memory_basis == "device"      ? Highest(one, &DeviceFigures::used_bytes)
+                          : row.memory_basis == "framework" ? Highest(one, &DeviceFigures::framework_bytes)
+                                                            : repeat.host_bytes;
+    if (peak.value) memory_bytes.push_back(*peak.value);
+    if (repeat.iteration_time_s.value) latencies_s.push_back(*repeat.iteration_time_s.value);
+  }
+  row.memory_scatter = ScatterOf(memory_bytes);
+  row.latency_scatter = ScatterOf(latencies_s);
   row.latency_s = Highest(repeats, &RepeatFigures::iteration_time_s).value;
   const double items = ItemsPerIteration(acceptance.spec) * static_cast<double>(acceptance.spec.workload.copies);
   if (row.latency_s && *row.latency_s > 0) row.throughput_per_s = items / *row.latency_s;

@@ -53,6 +53,8 @@ struct SweepRow {
   std::optional<double> memory_bytes;  // the worst device peak, else the framework's, else the host's
   std::string memory_basis;            // which of them
   bool is_lower_bound = false;         // the true peak may be higher
+  double memory_scatter = 0;           // how far the repeats lie apart, as a part
+  double latency_scatter = 0;          // the same of the latency, and so of the throughput
   std::optional<double> latency_s;     // of an iteration, the slowest repeat
   std::optional<double> throughput_per_s;
   std::optional<double> quality;
@@ -60,7 +62,7 @@ struct SweepRow {
 };
 
 /// Runs the repeats and judges them. `progress` is told what happens; may be empty.
-/// errors: kNotFound, kIo, as RunRepeat
+/// errors: kInvalidArgument (an input cannot be read), kNotFound, kIo, as RunRepeat
 Result<Acceptance> Accept(const Spec& spec, const std::string& folder,
                           const std::function<void(std::string_view)>& progress);
 
@@ -69,7 +71,8 @@ Acceptance Conclude(const Spec& spec, std::vector<RepeatFigures> repeats, Identi
 
 SweepRow RowOf(const std::map<std::string, std::string>& parameters, const Acceptance& acceptance);
 /// Sets is_pareto: less memory, less latency, more throughput, better quality (`higher_is_better` says which that is).
-/// What a row does not know makes it no better than any; memory of a device and of the host are not compared.
+/// What a row does not know makes it no better than any; memory of a device and of the host are not compared. Figures
+/// that lie no farther apart than the repeats of either are equal, and a lower bound is below nothing.
 void MarkPareto(std::vector<SweepRow>& rows, bool higher_is_better);
 
 /// Takes out folders, host and arguments: what may be shown to strangers.

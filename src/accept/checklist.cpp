@@ -9,6 +9,8 @@
 namespace memstrata::accept {
 namespace {
 
+constexpr size_t kLeastRepeats = 3;  // that teach how much a peak scatters
+
 class Checklist {
  public:
   explicit Checklist(const Acceptance& acceptance) : a_(acceptance) {}
@@ -158,7 +160,14 @@ class Checklist {
 
   void Margin() {
     const Check* check = Find("margin");
-    Add("margin justified", Passes("margin"), check == nullptr ? "No limits.margin is asked for." : check->text);
+    const bool is_learned = a_.spec.margin.is_asked && !a_.spec.margin.given;
+    if (is_learned && Passes("margin") && a_.repeats.size() < kLeastRepeats) {
+      Add("margin justified", false,
+          fmt::format("{} cannot show a spread to learn it from; at least {} can.", FormatCount(a_.repeats.size(), "repeat"),
+                      kLeastRepeats));
+    } else {
+      Add("margin justified", Passes("margin"), check == nullptr ? "No limits.margin is asked for." : check->text);
+    }
   }
 
   void Recorded() {

@@ -9,27 +9,32 @@ namespace {
 
 constexpr double kNsPerS = 1e9;
 
-}  // namespace
-
-Measured GrowthOf(const std::vector<Iteration>& iterations) {
+Measured GrowthOfMember(const std::vector<Iteration>& iterations, std::optional<uint64_t> Iteration::*member,
+                        std::string_view what) {
   std::vector<const Iteration*> measured;
   for (const Iteration& iteration : iterations) {
     if (!iteration.is_warmup) measured.push_back(&iteration);
   }
   if (measured.size() < 2) return {std::nullopt, false, "Growth needs two measured iterations or more."};
-  const Iteration& first = *measured.front();
-  const Iteration& last = *measured.back();
-  const bool on_device = first.device_live_bytes && last.device_live_bytes;
-  if (!on_device && !(first.resident_bytes && last.resident_bytes))
+  const std::optional<uint64_t> first = measured.front()->*member;
+  const std::optional<uint64_t> last = measured.back()->*member;
+  if (!first || !last)
     return {std::nullopt, false, "Neither device nor kernel said what was live after the iterations."};
-  const auto of = [&](const Iteration& iteration) {
-    return static_cast<double>(on_device ? *iteration.device_live_bytes : *iteration.resident_bytes);
-  };
-  const double growth = (of(last) - of(first)) / static_cast<double>(measured.size() - 1);
-  return {
-      growth, false,
-      fmt::format("{} after the last of {} iterations against the first.",
-                  on_device ? "What PyTorch holds on the devices" : "Resident memory of the process", measured.size())};
+  const double growth =
+      (static_cast<double>(*last) - static_cast<double>(*first)) / static_cast<double>(measured.size() - 1);
+  return {growth, false, fmt::format("{} after the last of {} iterations against the first.", what, measured.size())};
+}
+
+}  // namespace
+
+Measured GrowthOf(const std::vector<Iteration>& iterations) {
+  const Measured on_device =
+      GrowthOfMember(iterations, &Iteration::device_live_bytes, "What PyTorch holds on the devices");
+  return on_device.value ? on_device : HostGrowthOf(iterations);
+}
+
+Measured HostGrowthOf(const std::vector<Iteration>& iterations) {
+  return GrowthOfMember(iterations, &Iteration::resident_bytes, "Resident memory of the process");
 }
 
 Measured MedianTimeOf(const std::vector<Iteration>& iterations) {

@@ -44,8 +44,9 @@ struct RepeatFigures {
   Measured read_bytes;     // from storage
   Measured written_bytes;  // to storage
   Measured run_time_s;
-  Measured iteration_time_s;  // median of the measured iterations; of a command, its run
-  Measured growth_bytes;      // per iteration
+  Measured iteration_time_s;   // median of the measured iterations; of a command, its run
+  Measured growth_bytes;       // per iteration: of the devices where one is used, else of the process
+  Measured host_growth_bytes;  // per iteration, of the process
   Measured retry_count;
   uint64_t error_count = 0;
   std::string error_text;        // of the first; empty without one
@@ -61,6 +62,8 @@ struct RepeatFigures {
 /// The growth of what is live from the first to the last measured iteration, per iteration: of the device where one is
 /// used, else of the process.
 Measured GrowthOf(const std::vector<Iteration>& iterations);
+/// The same of the process alone.
+Measured HostGrowthOf(const std::vector<Iteration>& iterations);
 /// The median of the measured iterations.
 Measured MedianTimeOf(const std::vector<Iteration>& iterations);
 

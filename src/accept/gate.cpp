@@ -34,6 +34,13 @@ std::string Change(const FigureCheck& check) {
                      check.DeltaBytes() > 0 ? "above" : "below", FormatBytes(check.baseline_bytes));
 }
 
+// Pages of a process do not scatter normally: most runs lie within a few pages of each other, and one in some lies tens
+// of pages above. A mebibyte, of a small process 2 %, is allowed at least.
+double LeastAllowed(const std::vector<double>& repeats) {
+  const double lowest = *std::min_element(repeats.begin(), repeats.end());
+  return std::min(0x1p20, kAssumedFraction * lowest);
+}
+
 // Judges one figure. `bound_reason`: why a run's real peak may be higher than recorded; empty when it is exact.
 void Judge(FigureCheck& check, const std::string& bound_reason) {
   check.mean_bytes = Mean(check.values_bytes);
@@ -63,6 +70,7 @@ class Gatekeeper {
     }
     NoteNewHeaps();
     for (const FigureCheck& check : answer_.checks) answer_.verdict = Both(answer_.verdict, check.verdict);
+    if (answer_.checks.empty()) answer_.verdict = Verdict::kUndecided;  // nothing was compared
     return std::move(answer_);
   }
 
@@ -98,9 +106,11 @@ class Gatekeeper {
                    const std::string& bound_reason) {
     FigureCheck check{.heap = heap.id, .figure = figure.name, .values_bytes = std::move(values_bytes)};
     const std::vector<double> repeats(figure.values_bytes.begin(), figure.values_bytes.end());
-    check.tolerance = ToleranceOf(repeats, std::max<size_t>(check.values_bytes.size(), 1), given_);
+    const double least = IsSampledFigure(figure.name) ? LeastAllowed(repeats) : 0;
+    check.tolerance = ToleranceOf(repeats, std::max<size_t>(check.values_bytes.size(), 1), given_, least);
     check.baseline_bytes = Rounded(check.tolerance.mean);
     check.limit_bytes = Rounded(check.tolerance.mean + check.tolerance.allowed);
+    if (IsSampledFigure(figure.name) && !IsComparable(check, bound_reason)) return;
     if (check.values_bytes.size() == runs_.runs().size()) {
       Judge(check, bound_reason);
     } else {
@@ -114,6 +124,19 @@ class Gatekeeper {
           heap.id, figure.name, FormatBytes(Rounded(check.tolerance.found))));
     }
     answer_.checks.push_back(std::move(check));
+  }
+
+  // A figure that a sampler gives, which was not measured whole in every run, is compared only where it is surely
+  // above.
+  bool IsComparable(const FigureCheck& check, const std::string& bound_reason) {
+    const size_t lacking_count = runs_.runs().size() - check.values_bytes.size();
+    const bool is_whole = lacking_count == 0 && bound_reason.empty();
+    if (is_whole || (!check.values_bytes.empty() && Mean(check.values_bytes) > check.limit_bytes)) return true;
+    answer_.notes.push_back(fmt::format(
+        "{} {} is not compared: {}", check.heap, check.figure,
+        lacking_count > 0 ? fmt::format("it was not measured in {} of the {} runs.", lacking_count, runs_.runs().size())
+                          : "it was not measured whole. " + bound_reason));
+    return false;
   }
 
   Status BlameHeap(const BaselineHeap& heap) {
@@ -153,7 +176,9 @@ class Gatekeeper {
       const bool is_known = std::any_of(baseline_.heaps.begin(), baseline_.heaps.end(),
                                         [&](const BaselineHeap& known) { return known.id == heap.id; });
       if (is_known) continue;
-      answer_.verdict = Verdict::kUndecided;
+      const bool is_sampled = IsSampledFigure(heap.values_bytes.front().first);
+      if (is_sampled && heap.is_lower_bound) continue;
+      if (!is_sampled) answer_.verdict = Verdict::kUndecided;
       answer_.notes.push_back(fmt::format("{} is not in the baseline; `--update` takes it in.", heap.id));
     }
   }

@@ -12,6 +12,8 @@ namespace memstrata::accept {
 namespace {
 
 constexpr std::string_view kPeakLive = "peak_live";
+constexpr std::string_view kPeakResident = "peak_resident";
+constexpr std::string_view kPeakUsed = "peak_used";
 constexpr std::string_view kPeakReserved = "peak_reserved";
 constexpr std::string_view kSteadyPeakLive = "steady_peak_live";
 
@@ -40,7 +42,7 @@ BaselineFigure Collect(const GateRuns& runs, const std::string& heap, const std:
   BaselineFigure figure{name, {}};
   for (const RunFigures& run : runs.runs()) {
     for (const HeapFigures& of_heap : run.heaps) {
-      if (of_heap.id != heap) continue;
+      if (of_heap.id != heap || (of_heap.is_lower_bound && IsSampledFigure(name))) continue;
       if (const std::optional<uint64_t> value_bytes = of_heap.ValueBytes(name))
         figure.values_bytes.push_back(*value_bytes);
     }
@@ -66,16 +68,19 @@ Result<RunFigures> FiguresOf(const Store& store) {
   return run;
 }
 
+bool IsSampledFigure(std::string_view name) { return name == kPeakResident || name == kPeakUsed; }
+
 std::vector<HeapFigures> MeasuredFigures(const measure::MeasuredSession& session) {
   const RepeatFigures figures = FiguresOfSession(session);
   std::vector<HeapFigures> measured;
   const auto add = [&measured](const std::string& id, std::string_view name, const Measured& value) {
-    if (!value.value || value.is_lower_bound) return;
-    measured.push_back({id, {{std::string(name), static_cast<uint64_t>(*value.value)}}, false, ""});
+    if (!value.value) return;
+    measured.push_back(
+        {id, {{std::string(name), static_cast<uint64_t>(*value.value)}}, value.is_lower_bound, value.basis});
   };
-  add("host", "peak_resident", figures.host_bytes);
+  add("host", kPeakResident, figures.host_bytes);
   for (const DeviceFigures& device : figures.devices) {
-    if (!device.used_by_others.value_or(false)) add(device.id, "peak_used", device.used_bytes);
+    if (!device.used_by_others.value_or(false)) add(device.id, kPeakUsed, device.used_bytes);
   }
   return measured;
 }
@@ -103,8 +108,11 @@ Baseline BaselineOf(const GateRuns& runs, const std::string& tolerance) {
   Baseline baseline{runs.runs().size(), tolerance, {}};
   for (const HeapFigures& of_heap : runs.highest_figures().heaps) {
     BaselineHeap heap{of_heap.id, {}, {}};
-    for (const auto& [name, value_bytes] : of_heap.values_bytes)
-      heap.figures.push_back(Collect(runs, of_heap.id, name));
+    for (const auto& [name, value_bytes] : of_heap.values_bytes) {
+      BaselineFigure figure = Collect(runs, of_heap.id, name);
+      if (!figure.values_bytes.empty()) heap.figures.push_back(std::move(figure));
+    }
+    if (heap.figures.empty()) continue;
     // What was measured beside a recording has no holders.
     if (const Heap* recorded = runs.highest()->FindHeap(of_heap.id))
       heap.holders = HoldersOf(AnalyseHeap(*runs.highest(), *recorded));

@@ -23,6 +23,9 @@ struct HeapFigures {
   std::optional<uint64_t> ValueBytes(std::string_view name) const;
 };
 
+/// Whether it is a figure of MeasuredFigures().
+bool IsSampledFigure(std::string_view name);
+
 struct RunFigures {
   std::string file;
   std::vector<HeapFigures> heaps;
@@ -33,8 +36,9 @@ struct RunFigures {
 /// cost: O(events + allocations log allocations)
 Result<RunFigures> FiguresOf(const Store& store);
 
-/// What a measured run says beside its recordings: "host" with peak_resident, and each device that the run used with
-/// peak_used. Only figures that were measured whole: a lower bound would hide what it misses.
+/// What a measured run says beside its recordings: "host" with peak_resident, and each device that the run used, and
+/// nobody else, with peak_used. Whether a figure was measured whole may change from run to run of the same program, as
+/// a sample meets its peak or not: a lower bound is not kept in a baseline, and fails only when it is above the limit.
 std::vector<HeapFigures> MeasuredFigures(const measure::MeasuredSession& session);
 
 /// Recordings of one program, read one after another. Of them all only the highest stays in memory, to tell who is to

@@ -25,6 +25,7 @@ struct Worst {
   Measured figure;
   std::string place;  // of which device
   bool is_lower_bound = false;
+  std::string bound_basis;  // of a figure that is one
   bool was_interrupted = false;
   bool is_disturbed = false;  // by other users of the device
   bool lacks_one = false;     // a repeat has no value
@@ -32,6 +33,7 @@ struct Worst {
 
 void Take(Worst& worst, const Measured& figure, const std::string& place) {
   worst.is_lower_bound |= figure.is_lower_bound;
+  if (figure.is_lower_bound && worst.bound_basis.empty()) worst.bound_basis = figure.basis;
   if (!figure.value) {
     worst.lacks_one = true;
     if (!worst.figure.value) worst.figure.basis = figure.basis;
@@ -76,7 +78,7 @@ std::string Doubt(const Worst& worst) {
   if (worst.is_disturbed) return "Other processes used the device meanwhile.";
   if (worst.was_interrupted) return "A run was interrupted.";
   if (worst.lacks_one) return worst.figure.basis.empty() ? "It was not measured in every run." : worst.figure.basis;
-  if (worst.is_lower_bound) return "The true value may be higher. " + worst.figure.basis;
+  if (worst.is_lower_bound) return "The true value may be higher. " + worst.bound_basis;
   return "";
 }
 
@@ -95,6 +97,20 @@ Check UpperLimit(std::string name, std::string unit, const Worst& worst, double 
                            worst.is_lower_bound ? "at least " : "", Words(*worst.figure.value, check.unit),
                            Words(limit, check.unit));
   if (check.verdict == Verdict::kUndecided) check.text += " " + doubt;
+  return check;
+}
+
+// Says of what: a program may grow on the host while its device does not.
+Check Growth(const Spec& spec, const std::vector<RepeatFigures>& repeats) {
+  const Worst worst = WorstOf(repeats, &RepeatFigures::growth_bytes);
+  Check check =
+      UpperLimit("growth", "bytes", worst, static_cast<double>(*spec.limits.growth_bytes), "The growth per iteration");
+  const bool is_of_device = std::any_of(repeats.begin(), repeats.end(), [](const RepeatFigures& repeat) {
+    return repeat.growth_bytes.basis != repeat.host_growth_bytes.basis;
+  });
+  if (worst.figure.value) check.text += " " + worst.figure.basis;
+  if (is_of_device && !spec.limits.host_growth_bytes)
+    check.text += " The host is not looked at; limits.host_growth_per_iteration does.";
   return check;
 }
 
@@ -130,8 +146,10 @@ Check Errors(const Spec& spec, const std::vector<RepeatFigures>& repeats) {
   } else if (was_interrupted) {
     check.verdict = Verdict::kUndecided;
   }
-  check.text = count == 0 ? "No run ended with an error." : fmt::format("{}: {}", FormatCount(count, "error"), first);
-  if (was_interrupted) check.text += " A run was interrupted.";
+  if (count > 0) check.text = fmt::format("{}: {} ", FormatCount(count, "error"), first);
+  if (was_interrupted) check.text += "A run was interrupted: a signal came to end it, or its recording was cut off.";
+  if (check.text.empty()) check.text = "No run ended with an error.";
+  if (check.text.back() == ' ') check.text.pop_back();
   return check;
 }
 
@@ -195,9 +213,9 @@ Check Quality(const QualitySpec& quality, const std::vector<RepeatFigures>& repe
     Verdict verdict = Verdict::kUndecided;
     if (repeat.quality.value) {
       const double value = *repeat.quality.value;
-      const bool is_good =
-          compares ? value == 1
-                   : value >= quality.minimum.value_or(-INFINITY) && value <= quality.maximum.value_or(INFINITY);
+      const bool is_good = compares ? value == 1
+                                    : std::isfinite(value) && value >= quality.minimum.value_or(-INFINITY) &&
+                                          value <= quality.maximum.value_or(INFINITY);
       verdict = !is_good ? Verdict::kFail : repeat.was_interrupted ? Verdict::kUndecided : Verdict::kPass;
     }
     if (check.text.empty() || (verdict != Verdict::kPass && check.verdict == Verdict::kPass) ||
@@ -261,8 +279,9 @@ std::vector<Check> Judge(const Spec& spec, const std::vector<RepeatFigures>& rep
   const auto device = [&](const char* name, Measured DeviceFigures::*member, std::optional<uint64_t> limit_bytes,
                           bool by_framework, std::string_view what) {
     if (!limit_bytes) return;
-    checks.push_back(
-        UpperLimit(name, "bytes", WorstDevice(repeats, member, by_framework), static_cast<double>(*limit_bytes), what));
+    const Worst worst = WorstDevice(repeats, member, by_framework);
+    checks.push_back(UpperLimit(name, "bytes", worst, static_cast<double>(*limit_bytes), what));
+    if (checks.back().verdict == Verdict::kPass) checks.back().text += " " + worst.figure.basis;
   };
   const auto figure = [&](const char* name, const char* unit, Measured RepeatFigures::*member,
                           std::optional<double> limit, std::string_view what) {
@@ -279,7 +298,9 @@ std::vector<Check> Judge(const Spec& spec, const std::vector<RepeatFigures>& rep
   if (limits.throughput_per_s) checks.push_back(Throughput(spec, WorstOf(repeats, &RepeatFigures::iteration_time_s)));
   figure("allocator_retries", "count", &RepeatFigures::retry_count, number(limits.allocator_retry_count),
          "The count of allocator retries");
-  figure("growth", "bytes", &RepeatFigures::growth_bytes, number(limits.growth_bytes), "The growth per iteration");
+  if (limits.growth_bytes) checks.push_back(Growth(spec, repeats));
+  figure("host_growth", "bytes", &RepeatFigures::host_growth_bytes, number(limits.host_growth_bytes),
+         "The growth of the process per iteration");
   if (spec.margin.is_asked) {
     for (const std::string& id : DeviceIds(repeats)) checks.push_back(MarginOfDevice(spec, repeats, id));
   }

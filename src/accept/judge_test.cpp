@@ -221,6 +221,27 @@ TEST(Sweep, MarksWhatNoOtherRowBeats) {
   EXPECT_TRUE(rows[3].is_pareto);
 }
 
+TEST(Sweep, WhatLiesWithinTheScatterOfTheRepeatsIsEqual) {
+  std::vector<SweepRow> rows = {Row(10.0, 2, 0.9), Row(10.1, 1, 0.9)};
+  rows[0].memory_scatter = 0.02;  // it takes less by 1 %
+  MarkPareto(rows, true);
+  EXPECT_FALSE(rows[0].is_pareto);
+  EXPECT_TRUE(rows[1].is_pareto);
+}
+
+TEST(Sweep, ALowerBoundIsBelowNothing) {
+  std::vector<SweepRow> rows = {Row(5, 2, 0.9), Row(10, 1, 0.9)};
+  MarkPareto(rows, true);
+  EXPECT_TRUE(rows[0].is_pareto);
+  rows[0].is_lower_bound = true;
+  MarkPareto(rows, true);
+  EXPECT_FALSE(rows[0].is_pareto);
+  rows[0].memory_bytes = 20;  // surely more
+  rows[1].latency_s = 3;
+  MarkPareto(rows, true);
+  EXPECT_TRUE(rows[0].is_pareto && rows[1].is_pareto);
+}
+
 TEST(Sweep, AWinByThroughputAloneIsOne) {
   std::vector<SweepRow> rows = {Row(10, 1, 0.9), Row(20, 2, 0.9)};
   MarkPareto(rows, true);
@@ -252,6 +273,29 @@ TEST(Redaction, OnlyNumbersStayOfParameters) {
   EXPECT_EQ(parameters, (std::map<std::string, std::string>{{"batch", "8"}, {"rate", "1e-3"}, {"prompts", "removed"}}));
 }
 
+TEST(Judge, AGrowthOfTheDeviceSaysThatTheHostIsNotLookedAt) {
+  Spec spec = FullSpec();
+  RepeatFigures repeat = Good();
+  repeat.growth_bytes.basis = "What PyTorch holds on the devices.";
+  const auto text = [&] {
+    for (const Check& check : Judge(spec, {repeat})) {
+      if (check.name == "growth") return check.text;
+    }
+    return std::string();
+  };
+  EXPECT_NE(text().find("The host is not looked at"), std::string::npos);
+  spec.limits.host_growth_bytes = 1;
+  EXPECT_EQ(text().find("The host is not looked at"), std::string::npos);
+}
+
+TEST(Judge, TheReasonIsThatOfTheFigureThatIsALowerBound) {
+  std::vector<RepeatFigures> repeats = {Good(), Good()};
+  repeats[1].devices[0].used_bytes = {59.0 * kGib, true, "A sample was missed."};
+  for (const Check& check : Judge(FullSpec(), repeats)) {
+    if (check.name == "device_peak") EXPECT_NE(check.text.find("A sample was missed."), std::string::npos);
+  }
+}
+
 TEST(Figures, GrowthAndTimeLeaveTheWarmupOut) {
   const std::vector<Iteration> iterations = {{true, 9'000'000'000, 0, 0},
                                              {false, 1'000'000'000, 100, 5},
@@ -260,6 +304,7 @@ TEST(Figures, GrowthAndTimeLeaveTheWarmupOut) {
   EXPECT_DOUBLE_EQ(*GrowthOf(iterations).value, 50);
   EXPECT_DOUBLE_EQ(*MedianTimeOf(iterations).value, 2);
   EXPECT_FALSE(GrowthOf({iterations[0], iterations[1]}).value);
+  EXPECT_DOUBLE_EQ(*HostGrowthOf(iterations).value, 0);
 }
 
 }  // namespace

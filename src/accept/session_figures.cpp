@@ -54,6 +54,10 @@ DeviceFigures FiguresOfDevice(const MeasuredSession& session, const RunPeaks& pe
   for (const AllocatorPeak& allocator : peaks.allocators) {
     if (allocator.device_index == peak.device) AddFramework(allocator, figures.framework_bytes);
   }
+  if (figures.framework_bytes.value && !peak.why_unrecorded.empty()) {
+    figures.framework_bytes.is_lower_bound = true;
+    figures.framework_bytes.basis = fmt::format("Of the processes that were recorded; {}", peak.why_unrecorded);
+  }
   return figures;
 }
 
@@ -87,7 +91,9 @@ void AddUnnamedDevices(const RunPeaks& peaks, RepeatFigures& figures) {
 }
 
 bool EndedFromOutside(const CommandRun& run) {
-  return !run.timed_out && (run.exit_status == kSignalBase + SIGINT || run.exit_status == kSignalBase + SIGTERM);
+  constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  return !run.timed_out &&
+         std::find(std::begin(kEnding), std::end(kEnding), run.exit_status - kSignalBase) != std::end(kEnding);
 }
 
 void AddErrors(const MeasuredSession& session, const RunPeaks& peaks, RepeatFigures& figures) {
@@ -102,7 +108,8 @@ void AddErrors(const MeasuredSession& session, const RunPeaks& peaks, RepeatFigu
     if (!run.ended || EndedFromOutside(run)) {
       figures.was_interrupted = true;
     } else if (run.timed_out) {
-      add(1, fmt::format("{} did not end within {} and was stopped.", who, FormatDuration(run.wall_ns)));
+      add(1, fmt::format("{} did not end within timeout_s and was told to; it took {}.", who,
+                         FormatDuration(run.wall_ns)));
     } else if (run.exit_status > kSignalBase) {
       add(1, fmt::format("{} was ended by signal {}.", who, run.exit_status - kSignalBase));
     } else if (run.exit_status != 0) {
@@ -139,6 +146,11 @@ Measured Retries(const RunPeaks& peaks) {
   for (const AllocatorPeak& allocator : peaks.allocators) {
     retries.value = *retries.value + static_cast<double>(allocator.retry_count);
     retries.is_lower_bound |= allocator.allocated.is_lower_bound;
+  }
+  for (const DevicePeak& peak : peaks.devices) {
+    if (peak.why_unrecorded.empty() || IsUnused(peaks, peak)) continue;
+    retries.is_lower_bound = true;
+    retries.basis = fmt::format("Of the processes that were recorded; {}", peak.why_unrecorded);
   }
   return retries;
 }

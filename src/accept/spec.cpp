@@ -31,7 +31,8 @@ Status ReadWorkload(SpecTable table, WorkloadSpec& workload) {
   workload.capture = table.Text("capture").value_or("light");
   workload.inputs = table.Texts("inputs");
   if (workload.command.empty() == workload.entry.empty())
-    table.Fail("command", "or workload.entry must be given, and not both");
+    table.Fail("command", workload.entry.empty() ? "is missing, or workload.entry instead"
+                                                 : "and workload.entry are given; it is one, and not both");
   if (!workload.entry.empty() && workload.entry.find(':') == std::string::npos)
     table.Fail("entry", "names a function as \"module:function\"");
   if (iterations && workload.entry.empty())
@@ -60,7 +61,7 @@ void ReadMargin(SpecTable& table, MarginSpec& margin) {
     table.Fail("capacity", "is what limits.margin is taken of; give it too");
   if (!text || *text == "learned") return;
   const Result<GivenTolerance> given = ParseTolerance(*text);
-  if (given) {
+  if (given && given->fraction.value_or(0) <= 1) {
     margin.given = *given;
   } else {
     table.Fail("margin", fmt::format("takes \"learned\", a part as \"5%\" or a size as \"2 GiB\", not \"{}\"", *text));
@@ -100,10 +101,13 @@ Status ReadLimits(SpecTable table, const Spec& spec, LimitsSpec& limits, MarginS
   limits.error_count = table.Count("errors", 0, kMostCount).value_or(0);
   limits.allocator_retry_count = table.Count("allocator_retries", 0, kMostCount);
   limits.growth_bytes = table.Bytes("growth_per_iteration");
+  limits.host_growth_bytes = table.Bytes("host_growth_per_iteration");
   ReadMargin(table, margin);
-  const bool needs_two = limits.growth_bytes.has_value();
-  if (needs_two && (workload.entry.empty() || workload.iteration_count < 2))
-    table.Fail("growth_per_iteration", "needs workload.entry with iterations of at least 2");
+  const bool has_two = !workload.entry.empty() && workload.iteration_count >= 2;
+  for (const char* key : {"growth_per_iteration", "host_growth_per_iteration"}) {
+    if (table.toml().values.contains(key) && !has_two)
+      table.Fail(key, "needs workload.entry with iterations of at least 2");
+  }
   return table.Finish();
 }
 
@@ -122,6 +126,8 @@ Status ReadQuality(SpecTable table, QualitySpec& quality) {
     table.Fail("minimum", "or quality.maximum goes with quality.command or quality.function");
   if (has_number && !quality.output.empty())
     table.Fail("output", "and a number of quality exclude each other: let the command compare the file too");
+  if (quality.minimum && quality.maximum && *quality.minimum > *quality.maximum)
+    table.Fail("minimum", "is above quality.maximum");
   if (quality.output.empty() != quality.reference.empty()) table.Fail("reference", "and quality.output go together");
   if (!quality.output.empty() && quality.output == quality.reference)
     table.Fail("reference", "is the file that the workload writes: it would be compared with itself");
@@ -189,6 +195,10 @@ Status CheckNames(const Spec& spec) {
   };
   for (const auto& [name, value] : spec.parameters) MEMSTRATA_TRY(check("parameters", name));
   for (const auto& [name, values] : spec.sweep) MEMSTRATA_TRY(check("sweep", name));
+  for (const auto& [name, value] : spec.environment) {
+    if (name.empty() || name.find('=') != std::string::npos)
+      return Fail(ErrorCode::kInvalidArgument, fmt::format("environment.\"{}\" is no name of a variable.", name));
+  }
   return {};
 }
 
@@ -199,12 +209,14 @@ size_t Spec::CheckCount() const {
   return static_cast<size_t>(l.device_peak_bytes.has_value()) + l.framework_peak_bytes.has_value() +
          l.host_peak_bytes.has_value() + l.run_time_s.has_value() + l.iteration_time_s.has_value() +
          l.throughput_per_s.has_value() + l.allocator_retry_count.has_value() + l.growth_bytes.has_value() +
-         margin.is_asked + quality.IsAsked();
+         l.host_growth_bytes.has_value() + margin.is_asked + quality.IsAsked();
 }
 
 Result<Spec> ParseSpec(std::string_view text) {
   MEMSTRATA_ASSIGN_OR_RETURN(const plan::TomlTable toml, plan::ParseToml(text));
   SpecTable file(toml, "");
+  if (toml.table_lists.contains("workload"))
+    return Fail(ErrorCode::kInvalidArgument, "There is one workload: it is written as [workload].");
   Spec spec;
   spec.hash = HashOf(text);
   spec.name = file.Text("name").value_or("");

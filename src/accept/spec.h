@@ -41,7 +41,8 @@ struct LimitsSpec {
   std::string items_parameter;  // a parameter that says it instead, as the batch size of a sweep; empty: none
   uint64_t error_count = 0;
   std::optional<uint64_t> allocator_retry_count;
-  std::optional<uint64_t> growth_bytes;  // per iteration
+  std::optional<uint64_t> growth_bytes;       // per iteration
+  std::optional<uint64_t> host_growth_bytes;  // per iteration, of the process
 };
 
 /// What must stay free on each device: nothing asked, learned from the repeats, or given.

@@ -35,11 +35,15 @@ std::string SpecToml(const SpecDraft& draft) {
   std::string out = "# An acceptance test of a workload: `memstrata accept THIS_FILE` runs it and judges.\n";
   out += "# Every key is described in docs/reference/accept.md; unknown keys are errors.\n";
   if (!draft.source.empty()) out += fmt::format("# {}\n", OneLine(draft.source));
+  for (const std::string& remark : draft.remarks) out += fmt::format("# {}\n", OneLine(remark));
   out += fmt::format("name = {}\n\n[workload]\n", plan::QuoteToml(draft.name.empty() ? "workload" : draft.name));
   out += "# What will be run in use, at its largest. Or a Python function: entry = \"module:function\"\n";
-  out += fmt::format("command = {}\n", List(draft.command.empty() ? Command{"python", "train.py"} : draft.command));
+  out += draft.entry.empty() ? fmt::format("command = {}\n",
+                                           List(draft.command.empty() ? Command{"python", "train.py"} : draft.command))
+                             : fmt::format("entry = {}\npython = {}\niterations = {}\n", plan::QuoteToml(draft.entry),
+                                           plan::QuoteToml(draft.python), draft.iteration_count);
   out += "repeats = 3        # in fresh processes; the margin is learned from their spread\n";
-  out += "warmup = 1         # runs before the measured one (of an entry: calls)\n";
+  out += fmt::format("warmup = {}         # runs before the measured one (of an entry: calls)\n", draft.warmup_count);
   out += "timeout_s = 3600\n# inputs = [\"prompts.json\"]  # hashed and recorded\n";
   out += "# copies = 2       # so many at once\n\n[environment]\n# Set for the workload; the rest is inherited.\n";
   for (const auto& [name, value] : draft.environment)

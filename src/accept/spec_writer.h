@@ -14,7 +14,12 @@ namespace memstrata::accept {
 struct SpecDraft {
   std::string name;
   std::string source;  // a sentence for the head: where the figures come from
-  Command command;     // empty: the user fills it in
+  Command command;     // empty: the user fills it in; or
+  std::string entry;   // a Python function, with its interpreter and how often it is called
+  std::string python;
+  uint64_t warmup_count = 0;
+  uint64_t iteration_count = 1;
+  std::vector<std::string> remarks;  // what to know of the figures, one sentence each
   std::map<std::string, std::string> parameters;
   std::map<std::string, double> maximum;
   std::map<std::string, std::string> environment;

@@ -54,6 +54,10 @@ void Learn(std::span<const double> repeats, size_t run_count, Tolerance& toleran
 }  // namespace
 
 Result<GivenTolerance> ParseTolerance(std::string_view text) {
+  if (!text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("\"{0}\" has no unit: write a part as {0}%, or a size as {0}MiB.", text));
+  }
   if (text.ends_with('%')) {
     std::string_view number = text.substr(0, text.size() - 1);
     while (number.ends_with(' ')) number.remove_suffix(1);
@@ -68,7 +72,8 @@ Result<GivenTolerance> ParseTolerance(std::string_view text) {
               fmt::format("\"{}\" is not a tolerance; write a part, as 5%, or a size, as 64MiB.", text));
 }
 
-Tolerance ToleranceOf(std::span<const double> repeats, size_t run_count, const std::optional<GivenTolerance>& given) {
+Tolerance ToleranceOf(std::span<const double> repeats, size_t run_count, const std::optional<GivenTolerance>& given,
+                      double least) {
   Tolerance tolerance;
   tolerance.mean = Mean(repeats);
   tolerance.deviation = Deviation(repeats, tolerance.mean);
@@ -78,6 +83,7 @@ Tolerance ToleranceOf(std::span<const double> repeats, size_t run_count, const s
     tolerance.how = "given";
   } else {
     Learn(repeats, run_count, tolerance);
+    tolerance.allowed = std::max(tolerance.allowed, least);
   }
   tolerance.found =
       tolerance.allowed + kNormalQuantile99 * tolerance.deviation / std::sqrt(static_cast<double>(run_count));

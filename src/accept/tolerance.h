@@ -45,6 +45,8 @@ struct Tolerance {
 };
 
 /// `repeats` must not be empty; `run_count` >= 1 is how many runs are averaged in the comparison. cost: O(repeats)
-Tolerance ToleranceOf(std::span<const double> repeats, size_t run_count, const std::optional<GivenTolerance>& given);
+/// `least`: what a learned one allows at least, in the figure's unit.
+Tolerance ToleranceOf(std::span<const double> repeats, size_t run_count, const std::optional<GivenTolerance>& given,
+                      double least = 0);
 
 }  // namespace memstrata::accept

@@ -108,11 +108,18 @@ TEST(Tolerance, GivenOnesAreTaken) {
   EXPECT_DOUBLE_EQ(ToleranceOf(repeats, 1, GivenTolerance{.fraction = {}, .amount = 64}).allowed, 64.0);
 }
 
+TEST(Tolerance, WhatIsLearnedAllowsTheLeastThatIsAskedFor) {
+  const std::vector<double> repeats = {1000.0, 1000.0, 1000.0};
+  EXPECT_DOUBLE_EQ(ToleranceOf(repeats, 1, {}).allowed, 1.0);
+  EXPECT_DOUBLE_EQ(ToleranceOf(repeats, 1, {}, 20).allowed, 20.0);
+  EXPECT_DOUBLE_EQ(ToleranceOf(repeats, 1, GivenTolerance{.fraction = {}, .amount = 5}, 20).allowed, 5.0);
+}
+
 TEST(Tolerance, ReadsPartsAndSizes) {
   EXPECT_DOUBLE_EQ(*ParseTolerance("5%")->fraction, 0.05);
   EXPECT_DOUBLE_EQ(*ParseTolerance("2.5 %")->fraction, 0.025);
   EXPECT_DOUBLE_EQ(*ParseTolerance("64MiB")->amount, 0x1p26);
-  for (const char* bad : {"", "%", "-5%", "5%%", "five", "5 %x", "1e9%", "nan%"})
+  for (const char* bad : {"", "%", "5", "2.5", "-5%", "5%%", "five", "5 %x", "1e9%", "nan%"})
     EXPECT_FALSE(ParseTolerance(bad)) << bad;
 }
 

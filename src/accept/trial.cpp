@@ -11,14 +11,10 @@
 #include <filesystem>
 
 #include "accept/compare_output.h"
+#include "accept/entry_command.h"
 #include "accept/session_figures.h"
-#include "base/json_writer.h"
 #include "measure/run.h"
 #include "plan/request_file.h"
-
-namespace memstrata::data {
-extern const std::string_view kAcceptanceEntry;
-}  // namespace memstrata::data
 
 namespace memstrata::accept {
 namespace {
@@ -61,24 +57,13 @@ class OutputLog {
   int descriptor_;
 };
 
-Command EntryCommand(const Spec& spec, const std::string& function, const std::string* log) {
-  JsonWriter json(JsonWriter::Style::kCompact);
-  json.StartObject();
-  json.Field("function", std::string_view(function));
-  json.Key("parameters");
-  json.StartObject();
-  for (const auto& [name, value] : spec.parameters) json.Field(name, std::string_view(value));
-  json.EndObject();
-  json.Field("warmup", spec.workload.warmup_count);
-  json.Field("iterations", spec.workload.iteration_count);
-  json.Key("log");
-  if (log == nullptr) {
-    json.Null();
-  } else {
-    json.Value(std::string_view(*log));
-  }
-  json.EndObject();
-  return {spec.workload.python, "-c", std::string(data::kAcceptanceEntry), json.Finish()};
+Command CommandOf(const Spec& spec, const std::string& function, const std::string& log) {
+  return EntryCommand({.python = spec.workload.python,
+                       .function = function,
+                       .parameters = spec.parameters,
+                       .warmup_count = spec.workload.warmup_count,
+                       .iteration_count = spec.workload.iteration_count,
+                       .log = log});
 }
 
 measure::CaptureMode ModeOf(const std::string& capture) {
@@ -136,14 +121,20 @@ void TakeWorst(const Measured& candidate, Measured& worst, bool is_first) {
 void AddIterations(const Spec& spec, const std::vector<std::string>& logs, RepeatFigures& figures) {
   if (spec.workload.entry.empty()) {
     figures.iteration_time_s = figures.run_time_s;
-    figures.growth_bytes.basis = "Growth is known of an entry only.";
+    figures.growth_bytes.basis = figures.host_growth_bytes.basis = "Growth is known of an entry only.";
     return;
   }
   for (size_t copy = 0; copy < logs.size(); ++copy) {
     const std::vector<Iteration> iterations = ReadIterations(logs[copy]);
     TakeWorst(MedianTimeOf(iterations), figures.iteration_time_s, copy == 0);
     TakeWorst(GrowthOf(iterations), figures.growth_bytes, copy == 0);
+    TakeWorst(HostGrowthOf(iterations), figures.host_growth_bytes, copy == 0);
     figures.iterations.insert(figures.iterations.end(), iterations.begin(), iterations.end());
+    const uint64_t asked_count = spec.workload.warmup_count + spec.workload.iteration_count;
+    if (iterations.size() < asked_count && figures.error_count == 0 && !figures.was_interrupted) {
+      ++figures.error_count;
+      figures.error_text = fmt::format("It ended after {} of {} calls.", iterations.size(), asked_count);
+    }
   }
 }
 
@@ -153,7 +144,7 @@ Status AddPrintedQuality(const Spec& spec, const std::string& folder, const std:
   measure::RunRequest request = RequestOf(spec, folder + "/" + name + ".quality.memstrata", output);
   request.stderr_descriptor = errors.descriptor();
   request.mode = measure::CaptureMode::kOff;
-  request.commands = {spec.quality.command.empty() ? EntryCommand(spec, spec.quality.function, nullptr)
+  request.commands = {spec.quality.command.empty() ? CommandOf(spec, spec.quality.function, "")
                                                    : Fill(spec.quality.command, spec.parameters)};
   MEMSTRATA_ASSIGN_OR_RETURN(const measure::MeasuredSession session, MeasureRun(request));
   const RepeatFigures run = FiguresOfSession(session);
@@ -236,7 +227,7 @@ Result<RepeatFigures> RunRepeat(const Spec& spec, const std::string& folder, con
       request.commands.push_back(Fill(spec.workload.command, spec.parameters));
     } else {
       MEMSTRATA_TRY(OutputLog::Create(iteration_logs.back()));  // empty, and private
-      request.commands.push_back(EntryCommand(spec, spec.workload.entry, &iteration_logs.back()));
+      request.commands.push_back(CommandOf(spec, spec.workload.entry, iteration_logs.back()));
     }
   }
   for (const Command& command : spec.workload.beside) request.beside.push_back(Fill(command, spec.parameters));

@@ -2,6 +2,7 @@
 
 #include "analysis/failed_request/failed_request_pass.h"
 #include "analysis/growth/growth_pass.h"
+#include "analysis/growth/kept_evaluation_pass.h"
 #include "analysis/growth/rising_peaks_pass.h"
 #include "analysis/next_peak/peak_pass.h"
 #include "analysis/pass.h"
@@ -9,7 +10,8 @@
 namespace memstrata {
 
 std::span<const PassInfo> AllPasses() {
-  static constexpr PassInfo kAll[] = {kFailedRequestPass, kGrowthPass, kRisingPeaksPass, kPeakPass};
+  static constexpr PassInfo kAll[] = {kFailedRequestPass, kGrowthPass, kKeptEvaluationPass, kRisingPeaksPass,
+                                      kPeakPass};
   return kAll;
 }
 

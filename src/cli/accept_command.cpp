@@ -4,12 +4,14 @@
 #include <filesystem>
 
 #include "accept/acceptance.h"
+#include "accept/entry_command.h"
 #include "accept/session_figures.h"
 #include "accept/spec_writer.h"
 #include "cli/common_flags.h"
 #include "cli/output_file.h"
 #include "cli/verbs.h"
 #include "cli/verdict_status.h"
+#include "measure/replaced_folder.h"
 #include "plan/request_file.h"
 #include "report/ci/junit.h"
 #include "report/json/accept_json.h"
@@ -29,20 +31,25 @@ constexpr size_t kMostSpecBytes = size_t{4} << 20;
 constexpr std::string_view kDefaultFolder = "acceptance";
 constexpr std::string_view kMarker = "accept.json";  // a folder with it is one of ours, and may be replaced
 
-// Makes the folder of an acceptance anew. One that holds something else is left alone.
+// One that holds something else is left alone.
+Status CheckReplaceable(const fs::path& folder) {
+  std::error_code problem;
+  if (!fs::exists(folder, problem) || fs::is_empty(folder, problem) || fs::exists(folder / kMarker, problem)) return {};
+  return Fail(ErrorCode::kInvalidArgument,
+              fmt::format("\"{}\" exists and is not of an acceptance; name another place with -o.", folder.string()));
+}
+
+// Replaced by the answer; marks one that was cut off.
+Status WriteMarker(const fs::path& folder) { return WriteWhole((folder / kMarker).string(), "{}\n"); }
+
+// The folder of one combination of a sweep, in that of the acceptance.
 Status MakeFolder(const fs::path& folder) {
   std::error_code problem;
-  if (fs::exists(folder, problem) && !fs::is_empty(folder, problem) && !fs::exists(folder / kMarker, problem)) {
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("\"{}\" exists and is not of an acceptance; name another place with -o.", folder.string()));
-  }
-  fs::remove_all(folder, problem);
-  if (!problem) fs::create_directories(folder, problem);
+  fs::create_directory(folder, problem);
   if (!problem) fs::permissions(folder, fs::perms::owner_all, problem);
-  if (problem)
-    return tl::unexpected(
-        Error{ErrorCode::kIo, fmt::format("It cannot be written: {}.", problem.message()), folder.string(), {}});
-  return WriteWhole((folder / kMarker).string(), "{}\n");  // replaced by the answer; marks a run that was cut off
+  if (!problem) return WriteMarker(folder);
+  return tl::unexpected(
+      Error{ErrorCode::kIo, fmt::format("It cannot be written: {}.", problem.message()), folder.string(), {}});
 }
 
 Result<accept::Spec> ReadSpec(const std::string& path) {
@@ -56,6 +63,37 @@ Result<accept::Spec> ReadSpec(const std::string& path) {
   return spec;
 }
 
+// The first command that others do not only run beside; of an acceptance the function that it called.
+void AddWorkload(const measure::MeasuredSession& session, accept::SpecDraft& draft) {
+  const auto found = std::find_if(session.commands.begin(), session.commands.end(),
+                                  [](const measure::CommandRun& run) { return !run.is_beside; });
+  if (found == session.commands.end()) return;
+  draft.command = found->command;
+  if (const std::optional<accept::EntryCall> call = accept::ParseEntryCommand(found->command)) {
+    draft.entry = call->function;
+    draft.python = call->python;
+    draft.parameters = call->parameters;
+    draft.warmup_count = call->warmup_count;
+    draft.iteration_count = call->iteration_count;
+  }
+}
+
+// What makes the session a bad model of what will be run.
+void AddRemarks(const accept::RepeatFigures& figures, accept::SpecDraft& draft) {
+  if (figures.was_interrupted) draft.remarks.emplace_back("The session was interrupted: its figures are too low.");
+  if (figures.error_count > 0)
+    draft.remarks.push_back("The session had an error: its figures may be too low. " + figures.error_text);
+  const auto add = [&draft](std::string_view name, const accept::Measured& measured) {
+    if (measured.value && measured.is_lower_bound)
+      draft.remarks.push_back(fmt::format("{} is a lower bound, and so is its limit: {}", name, measured.basis));
+  };
+  for (const accept::DeviceFigures& device : figures.devices) {
+    add("device_peak", device.used_bytes);
+    add("framework_peak", device.framework_bytes);
+  }
+  add("host_peak", figures.host_bytes);
+}
+
 // Drafts a specification from a measured session.
 Result<int> Init(const Arguments& arguments, Console& console) {
   const std::string session_folder = *arguments.Get("--init");
@@ -64,7 +102,8 @@ Result<int> Init(const Arguments& arguments, Console& console) {
   accept::SpecDraft draft;
   draft.name = fs::path(session_folder).stem().string();
   draft.source = "The limits are what the session took, and 2 % more; of its time twice as much.";
-  if (!session.commands.empty()) draft.command = session.commands.front().command;
+  AddWorkload(session, draft);
+  AddRemarks(figures, draft);
   draft.environment = session.variables;
   const auto raise = [](std::optional<uint64_t>& highest, const accept::Measured& measured) {
     if (measured.value)
@@ -80,6 +119,9 @@ Result<int> Init(const Arguments& arguments, Console& console) {
   const std::string toml = accept::SpecToml(draft);
   const std::optional<std::string> path = arguments.Get("--output");
   if (path) {
+    std::error_code ignored;
+    if (fs::is_regular_file(*path, ignored))
+      return Fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" exists; name another file with -o.", *path));
     MEMSTRATA_TRY(WriteWhole(*path, toml));
   } else {
     MEMSTRATA_TRY(console.out().Write(toml));
@@ -171,9 +213,16 @@ Result<int> AcceptOrInit(const Arguments& arguments, Console& console) {
     return Fail(ErrorCode::kInvalidArgument, "Give one specification: memstrata accept acceptance.toml");
   MEMSTRATA_ASSIGN_OR_RETURN(const accept::Spec spec, ReadSpec(arguments.positionals.front()));
   const std::string folder = arguments.Get("--output").value_or(std::string(kDefaultFolder));
-  MEMSTRATA_TRY(MakeFolder(folder));
+  MEMSTRATA_TRY(CheckReplaceable(folder));
+  measure::ReplacedFolder place(folder);  // an earlier acceptance outlives a workload that cannot be started
+  MEMSTRATA_TRY(place.Make());
+  MEMSTRATA_TRY(WriteMarker(folder));
   std::vector<accept::SweepRow> rows;
-  MEMSTRATA_ASSIGN_OR_RETURN(accept::Acceptance acceptance, RunAll(spec, arguments, folder, rows, console));
+  Result<accept::Acceptance> ran = RunAll(spec, arguments, folder, rows, console);
+  // A program that is not there makes the specification wrong: nothing was tried, so nothing is undecided.
+  if (!ran && ran.error().code == ErrorCode::kNotFound) ran.error().code = ErrorCode::kInvalidArgument;
+  MEMSTRATA_ASSIGN_OR_RETURN(accept::Acceptance acceptance, std::move(ran));
+  place.Keep();
   console.ClearProgress();
   acceptance.identity.program_version = MEMSTRATA_VERSION;
   if (arguments.Has("--redact")) {

@@ -62,7 +62,15 @@ Result<plan::Card> CardOf(const Arguments& arguments) {
   return card;
 }
 
+Status CheckJaxFlags(const Arguments& arguments) {
+  for (const std::string_view flag : {"--topology", "--platform"}) {
+    if (arguments.Has(flag)) return Fail(ErrorCode::kInvalidArgument, fmt::format("{} goes with --jax.", flag));
+  }
+  return {};
+}
+
 Result<DryRunRequest> RequestOf(const Arguments& arguments) {
+  MEMSTRATA_TRY(CheckJaxFlags(arguments));
   if (arguments.command.empty())
     return Fail(ErrorCode::kInvalidArgument, "Say what to run: memstrata dryrun -- python train.py");
   DryRunRequest request;

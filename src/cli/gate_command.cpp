@@ -36,11 +36,22 @@ Result<accept::GateRuns> ReadRuns(const Arguments& arguments, Console& console) 
   return runs;
 }
 
+// Why the first figure that there is cannot be kept.
+std::string WhyNot(const accept::GateRuns& runs) {
+  for (const accept::RunFigures& run : runs.runs()) {
+    for (const accept::HeapFigures& heap : run.heaps) {
+      if (heap.is_lower_bound) return fmt::format(" {} was not measured whole: {}", heap.id, heap.lower_bound_reason);
+    }
+  }
+  return {};
+}
+
 Result<int> Update(const std::string& path, const accept::GateRuns& runs, const std::string& tolerance,
                    Console& console) {
   const accept::Baseline baseline = accept::BaselineOf(runs, tolerance);
   if (baseline.heaps.empty())
-    return Fail(ErrorCode::kUnsupportedFormat, "The runs have no heap whose memory could be kept in a baseline.");
+    return Fail(ErrorCode::kUnsupportedFormat,
+                "The runs have no figure that could be kept in a baseline." + WhyNot(runs));
   MEMSTRATA_TRY(WriteWhole(path, accept::BaselineJson(baseline)));
   console.Message(fmt::format("{} now holds {} of {} run{}.", path,
                               baseline.heaps.size() == 1 ? "one heap" : fmt::format("{} heaps", baseline.heaps.size()),

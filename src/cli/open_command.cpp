@@ -99,7 +99,10 @@ Status Open(const Arguments& arguments, Console& console) {
 
   SessionHost session(arguments.positionals, [&arguments](const std::vector<std::string>& files, const auto& progress) {
     return LoadSession(files, arguments, [&progress](const ReadProgress& now) {
-      progress({.file = std::string(now.file), .read_bytes = now.read_bytes, .total_bytes = now.total_bytes});
+      progress({.file = std::string(now.file),
+                .read_bytes = now.read_bytes,
+                .total_bytes = now.total_bytes,
+                .event_count = now.event_count});
     });
   });
   std::unique_ptr<Router> router;

@@ -45,8 +45,8 @@ Status AddSession(const Arguments& arguments, const std::string& session, Consol
         recording, peak.has_gaps ? peak.lower_bound_reason : "The recording does not tell what was allocated.");
     return {};
   }
-  result.samples.push_back(
-      {recording, plan.WorstDevice().framework_peak_bytes, *peak.allocated_bytes, peak.reserved_bytes});
+  result.samples.push_back({recording, plan.WorstDevice().framework_peak_bytes, *peak.allocated_bytes,
+                            peak.reserved_bytes, plan::WorkingBytes(plan.WorstDevice())});
   return {};
 }
 

@@ -38,6 +38,17 @@ Result<std::vector<Card>> CardsOf(const plan::RequestTexts& texts, const Argumen
   return cards;
 }
 
+// What runs such a workload; the user puts the own program in its place.
+accept::Command CommandOf(const plan::Workload& workload) {
+  if (workload.task == plan::Task::kTrain) return {"python", "train.py"};
+  if (workload.task != plan::Task::kServe) return {"python", "run.py"};
+  if (workload.engine == plan::Engine::kVllm) {
+    return {"vllm",        "bench",      "throughput",    "--model",      "MODEL",
+            "--input-len", "{sequence}", "--num-prompts", "{concurrency}"};
+  }
+  return {"python", "serve.py"};
+}
+
 // The limits of an acceptance: the high figures of the worst device. The sizes of the workload become parameters, and
 // the largest that may be used.
 accept::SpecDraft DraftOf(const Plan& plan) {
@@ -57,6 +68,11 @@ accept::SpecDraft DraftOf(const Plan& plan) {
     for (const plan::Line& line : worst.lines) device_peak_bytes += line.term == "graphs" ? line.high_bytes : 0;
     framework_peak_bytes = device_peak_bytes;
   }
+  if (plan.target) {  // a limit above what the card has could not fail
+    device_peak_bytes = std::min(device_peak_bytes, plan.target->card.visible_bytes);
+    framework_peak_bytes = std::min(framework_peak_bytes, plan.target->card.visible_bytes);
+  }
+  draft.command = CommandOf(plan.workload);
   uint64_t host_peak_bytes = 0;
   for (const plan::Line& line : plan.host_lines) host_peak_bytes += line.high_bytes;
   draft.device_peak_bytes = device_peak_bytes;

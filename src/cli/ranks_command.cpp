@@ -4,6 +4,7 @@
 #include "cli/common_flags.h"
 #include "cli/verbs.h"
 #include "query/ranks.h"
+#include "readers/session_files.h"
 #include "report/json/ranks_json.h"
 #include "report/text/ranks_text.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 constexpr size_t kMostFiles = 100'000;
 
-// The files of the folders among the names, in order of name; hidden ones are left alone.
+// The files of the folders among the names, in order of name; hidden ones are left alone. Of a session its recordings.
 Result<std::vector<std::string>> ListFiles(const std::vector<std::string>& names, bool& has_folder) {
   namespace fs = std::filesystem;
   std::vector<std::string> files;
@@ -23,6 +24,11 @@ Result<std::vector<std::string>> ListFiles(const std::vector<std::string>& names
       continue;
     }
     has_folder = true;
+    if (fs::is_regular_file(fs::path(name) / "session.json", problem)) {
+      MEMSTRATA_ASSIGN_OR_RETURN(const SessionFiles session, ExpandFolders({name}));
+      files.insert(files.end(), session.files.begin(), session.files.end());
+      continue;
+    }
     std::vector<std::string> found;
     fs::directory_iterator at(name, problem);
     for (; !problem && at != fs::directory_iterator() && found.size() < kMostFiles; at.increment(problem)) {

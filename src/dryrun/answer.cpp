@@ -56,6 +56,11 @@ void NoteAssumptions(const DryRunAnswer& answer, const ProcessRecord& process, s
          "picks on the card and are counted as 0, so the peak is a lower bound. --convolution-workspace sets a "
          "size."});
   }
+  if (process.idle_optimizer_count > 0) {
+    notes.push_back({"warning", "idle_optimizers", process.idle_optimizer_count,
+                     "Optimizers had made no step when the run was ended: another one had made many times the steps "
+                     "that --steps asks for. What they would take is not in the peak, which is a lower bound."});
+  }
   if (process.shared_block_count > 0) {
     notes.push_back({"warning", "freed_without_waiting", process.shared_block_count,
                      "Blocks are used by more than one stream (record_stream, collectives). "
@@ -117,6 +122,7 @@ void AddProcess(const ProcessRecord& process, ProcessRecord& whole) {
     if (std::ranges::find(whole.notes, note) == whole.notes.end()) whole.notes.push_back(note);
   }
   if (process.step_count) whole.step_count = std::max(whole.step_count.value_or(0), *process.step_count);
+  whole.idle_optimizer_count += process.idle_optimizer_count;
   whole.shared_block_count += process.shared_block_count;
   if (whole.error_type.empty()) {
     whole.error_type = process.error_type;
@@ -181,6 +187,7 @@ ProcessRecord WholeProgram(const DryRun& run) {
 }
 
 PeakBasis BasisOf(const DryRunRequest& request, const ProcessRecord& process) {
+  if (process.idle_optimizer_count > 0) return PeakBasis::kUnfinished;
   const bool has_cudnn = CountOf(process.library_calls, kCudnnExecute) > 0;
   if (CountOf(process.library_calls, kUnknownWorkArea) > 0 || (has_cudnn && request.convolution_workspace_bytes == 0))
     return PeakBasis::kNoWorkAreas;
@@ -209,6 +216,16 @@ std::vector<Note> NotesOf(const DryRunAnswer& answer) {
     NoteAssumptions(answer, whole, notes);
     NoteUnknowns(answer, whole, notes);
     NoteProcesses(answer, notes);
+  }
+  uint64_t failed_count = 0;
+  if (answer.search) {
+    for (const Trial& trial : answer.search->trials) failed_count += OtherFailure(trial.run).empty() ? 0 : 1;
+  }
+  if (failed_count > 0) {
+    notes.push_back(
+        {"warning", "search_failed", failed_count,
+         "With some values the program failed for another reason than memory. They were taken as too large; "
+         "whether they would fit is not known."});
   }
   if (answer.request.world_size > 1) {
     notes.push_back(

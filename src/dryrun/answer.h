@@ -41,6 +41,7 @@ ProcessRecord WholeProgram(const DryRun& run);
 enum class PeakBasis : uint8_t {
   kExact,
   kDependsOnValues,  // exact, if no shape depends on a value that was read
+  kUnfinished,       // a lower bound: the run was ended before every optimizer had made a step
   kNoWorkAreas,      // a lower bound: work areas of the vendor's libraries are not in it
   kNoTime,           // a lower bound: blocks that another stream still uses are freed later on a card
 };

@@ -17,6 +17,8 @@ TEST(BasisOf, TheWorstThatIsKnownOfAPeak) {
   EXPECT_EQ(BasisOf(request, process), PeakBasis::kNoWorkAreas);
   request.convolution_workspace_bytes = 1;
   EXPECT_EQ(BasisOf(request, process), PeakBasis::kNoTime);
+  process.idle_optimizer_count = 1;
+  EXPECT_EQ(BasisOf(request, process), PeakBasis::kUnfinished);
 }
 
 TEST(TellingError, TheOneThatEndedTheProgramElseTheFirst) {

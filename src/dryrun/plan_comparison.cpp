@@ -5,12 +5,9 @@
 #include <charconv>
 #include <fstream>
 
+#include "dryrun/start_hook.h"
 #include "dryrun/wheel.h"
 #include "plan/simulated_step.h"
-
-namespace memstrata::data {
-extern const std::string_view kDryRunPlan;
-}
 
 namespace memstrata::dryrun {
 namespace {
@@ -18,7 +15,7 @@ namespace {
 using plan::Task;
 using plan::Workload;
 
-// The head of the model, by a name that python/memstrata/dryrun_plan.py knows.
+// The head of the model, by a name that python/memstrata/_dryrun_model.py knows.
 std::string_view KindOf(const plan::ModelDescription& model) {
   if (std::holds_alternative<plan::T5Spec>(model.step)) return "seq2seq";
   const auto* encoder = std::get_if<plan::EncoderSpec>(&model.step);
@@ -82,14 +79,27 @@ std::optional<double> ComparedTerm::Error() const {
 
 std::optional<std::string> WhyNotComparable(const plan::PlanRequest& request) {
   const Workload& workload = request.workload;
+  const plan::Parallel& parallel = workload.parallel;
   if (!workload.assets.empty()) return "Assets are memory that you name; a dry run knows nothing of them.";
-  if (workload.TrainsAdapters())
-    return "Adapters (LoRA and the like) come from a package that the dry run of a plan does not use.";
-  if (workload.task == Task::kServe) return "A serving engine plans its own memory: run it with memstrata dryrun.";
-  if (!plan::CanSimulate(request)) {
-    return "A dry run of a plan is PyTorch with transformers on one device, uncompiled, with the plain loss and one of "
-           "its optimizers, for the models whose step the planner knows operation by operation.";
+  if (workload.task == Task::kServe || workload.engine != plan::Engine::kTorch) {
+    return "The dry run of a plan is PyTorch with transformers. Another engine plans its own memory: run it with "
+           "memstrata dryrun.";
   }
+  if (workload.adapter != plan::Adapter::kLowRank)
+    return "Of adapters, the dry run of a plan has LoRA; the other forms are code of one trainer.";
+  if (workload.weight_format != plan::WeightFormat::kAsPrecision)
+    return "Packed weights are kernels of a package that the dry run of a plan does not use.";
+  if (parallel.DeviceCount() != parallel.data || parallel.expert > 1 || parallel.replicas > 1)
+    return "Of several devices, the dry run of a plan has data parallelism; transformers does not split one model.";
+  const bool has_stages_of_zero =
+      parallel.sharding == plan::Sharding::kZero1 || parallel.sharding == plan::Sharding::kZero2;
+  if (has_stages_of_zero || workload.offload != plan::Offload::kNone)
+    return "Of sharding, the dry run of a plan has PyTorch's own: none (DDP) or full (zero=3, FSDP2), without offload.";
+  if (!plan::HasSimulatedOptimizer(workload.optimizer))
+    return fmt::format("The optimizer {} is of a package that the dry run of a plan does not use.",
+                       Name(workload.optimizer));
+  if (workload.loss != plan::Loss::kPlain) return "The loss of transformers is the plain one.";
+  if (workload.recompute == plan::Recompute::kSelective) return "The checkpointing of transformers is of whole layers.";
   return std::nullopt;
 }
 
@@ -99,13 +109,16 @@ Result<DryRunRequest> RequestOfPlan(const plan::PlanRequest& request, const std:
     return Fail(ErrorCode::kInvalidArgument, *reason);
   DryRunRequest dry_run;
   dry_run.interpreter = interpreter;
-  dry_run.command = {interpreter, "-c", std::string(data::kDryRunPlan), config, std::string(KindOf(request.model))};
+  const std::string module = fmt::format("{}._dryrun_plan", kDryRunPackage);
+  dry_run.command = {interpreter, "-m", module, config, std::string(KindOf(request.model))};
   for (const auto& [name, value] : plan::EffectiveInputs(request.workload)) {
     dry_run.command.push_back(fmt::format("{}={}", name, value));
   }
   dry_run.card = *request.card;
   // A mask of ones is asked whether all of it is one.
   dry_run.true_after = request.workload.mask == plan::AttentionMask::kOnes ? 1 : 0;
+  dry_run.world_size = static_cast<uint32_t>(request.workload.parallel.data);
+  dry_run.shadow = dry_run.world_size > 1;  // ranks compare what they broadcast
   dry_run.output_to_stderr = true;
   return dry_run;
 }
@@ -118,13 +131,17 @@ std::vector<ComparedTerm> PairTerms(const plan::Plan& plan, const std::map<std::
     terms.push_back({term, planned, Bytes(measured, name)});
   };
   add("weights", states.parameters, "term.weights");
-  add("buffers", states.buffers, "term.buffers");
+  // The closed forms do not tell buffers and the moments of a step apart.
+  const auto if_simulated = [&](uint64_t bytes) {
+    return device.phase_peaks.empty() ? std::nullopt : std::optional(bytes);
+  };
+  add("buffers", if_simulated(states.buffers), "term.buffers");
   if (plan.workload.task == Task::kTrain) {
     add("gradients", states.gradients, "term.gradients");
     if (plan.workload.optimizer != plan::OptimizerName::kNone)
       add("optimizer", states.optimizer_state, "term.optimizer");
     add("activations", states.activations_end_of_forward, "term.activations");
-    add("optimizer_transient", states.optimizer_transient, "term.optimizer_transient");
+    add("optimizer_transient", if_simulated(states.optimizer_transient), "term.optimizer_transient");
   }
   add("logits", LogitBytes(plan), "term.logits");
   if (plan.workload.task == Task::kGenerate) add("kv_cache", states.kv_cache, "term.kv_cache");

@@ -52,16 +52,27 @@ TEST(PairTerms, TermsOfTheTaskWithWhatWasMeasured) {
 }
 
 TEST(WhyNotComparable, SaysWhatStandsInTheWay) {
-  EXPECT_FALSE(WhyNotComparable(Gpt2()));
-  plan::PlanRequest request = Gpt2();
-  request.workload.lora_rank = 8;
-  EXPECT_NE(WhyNotComparable(request)->find("Adapters"), std::string::npos);
-  request = Gpt2();
-  request.workload.is_compiled = true;
-  EXPECT_TRUE(WhyNotComparable(request));
-  request = Gpt2();
-  request.workload.task = plan::Task::kServe;
-  EXPECT_FALSE(RequestOfPlan(request, "config.json", "python3"));
+  const auto why = [](auto change) {
+    plan::PlanRequest request = Gpt2();
+    change(request.workload);
+    return WhyNotComparable(request).value_or("");
+  };
+  EXPECT_EQ(why([](plan::Workload&) {}), "");
+  EXPECT_EQ(why([](plan::Workload& workload) { workload.lora_rank = 8; }), "");
+  EXPECT_EQ(why([](plan::Workload& workload) { workload.is_compiled = true; }), "");
+  EXPECT_EQ(why([](plan::Workload& workload) {
+              workload.parallel.data = 8;
+              workload.parallel.sharding = plan::Sharding::kZero3;
+            }),
+            "");
+  EXPECT_NE(why([](plan::Workload& workload) { workload.task = plan::Task::kServe; }).find("engine"),
+            std::string::npos);
+  EXPECT_NE(why([](plan::Workload& workload) { workload.parallel.tensor = 2; }).find("several devices"),
+            std::string::npos);
+  EXPECT_NE(why([](plan::Workload& workload) { workload.optimizer = plan::OptimizerName::kMuon; }).find("muon"),
+            std::string::npos);
+  EXPECT_NE(why([](plan::Workload& workload) { workload.adapter = plan::Adapter::kPrompt; }).find("LoRA"),
+            std::string::npos);
 }
 
 TEST(RequestOfPlan, GivesTheInputsUnderTheirOwnNames) {
@@ -72,6 +83,10 @@ TEST(RequestOfPlan, GivesTheInputsUnderTheirOwnNames) {
   EXPECT_EQ(command[4], "causal");
   EXPECT_NE(std::find(command.begin(), command.end(), "sequence=64"), command.end());
   EXPECT_EQ(request->true_after, 1u);  // the mask of the plan is one of ones
+  EXPECT_EQ(request->world_size, 1u);
+  plan::PlanRequest sharded = Gpt2();
+  sharded.workload.parallel.data = 8;
+  EXPECT_EQ(RequestOfPlan(sharded, "config.json", "python3")->world_size, 8u);
 }
 
 }  // namespace

@@ -62,7 +62,9 @@ constexpr LineKind kLineKinds[] = {
      }},
     {"peak", 4, 0,
      [](const Line& line, ProcessRecord& record) {
-       if (line.numbers[2] == 0) return;
+       // Nothing was ever taken: a device that is not used, or one that refused the first request.
+       const auto is_it = [&](const DeviceRecord& device) { return device.index == line.numbers[0]; };
+       if (line.numbers[2] == 0 && std::ranges::none_of(record.devices, is_it)) return;
        DeviceRecord& device = DeviceOf(record, line.numbers[0]);
        device.peak_allocated_bytes = line.numbers[1];
        device.peak_reserved_bytes = line.numbers[2];
@@ -117,6 +119,8 @@ constexpr LineKind kLineKinds[] = {
      [](const Line& line, ProcessRecord& record) {
        record.error_frames.push_back({line.fields[2], static_cast<uint32_t>(line.numbers[0]), line.fields[3]});
      }},
+    {"idle_optimizers", 1, 0,
+     [](const Line& line, ProcessRecord& record) { record.idle_optimizer_count = line.numbers[0]; }},
     {"shared_blocks", 1, 0,
      [](const Line& line, ProcessRecord& record) { record.shared_block_count = line.numbers[0]; }},
 };

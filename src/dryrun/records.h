@@ -1,7 +1,7 @@
 #pragma once
 // What the processes of a dry run left in the record folder: device-PID.tsv of the simulated card
 // (dryrun/core/record.h) and torch-PID.tsv with torch-PID.pickle of the start-up hook
-// (python/memstrata/dryrun_hook.py).
+// (python/memstrata/_dryrun_hook.py).
 
 #include <cstdint>
 #include <optional>
@@ -73,6 +73,7 @@ struct ProcessRecord {
   std::string error_text;
   std::vector<CodePlace> error_frames;  // innermost first
   bool is_error_of_memory = false;      // it is an out-of-memory error, or came of one
+  uint64_t idle_optimizer_count = 0;    // that had made no step when the run was ended after its steps
   uint64_t shared_block_count = 0;      // that another stream may still use when they are freed
   std::string snapshot_path;            // empty: none was written
 

@@ -55,6 +55,13 @@ TEST(AddRecordLines, ADeviceThatWasNeverUsedIsNoDevice) {
   EXPECT_EQ(record.devices.size(), 1u);
 }
 
+TEST(AddRecordLines, ADeviceThatRefusedTheFirstRequestHasAPeakOfNothing) {
+  ProcessRecord record;
+  ASSERT_TRUE(AddRecordLines("device\t0\t0\t0\t0\t1\npeak\t0\t0\t0\t0\n", record));
+  ASSERT_EQ(record.devices.size(), 1u);
+  EXPECT_EQ(record.devices[0].peak_allocated_bytes, 0u);
+}
+
 TEST(AddRecordLines, AnUnknownOrShortLineIsNamed) {
   for (const char* text : {"what\t1\n", "peak\t0\t1\n", "device\t0\tx\t1\t1\t1\n", "torch\n"}) {
     ProcessRecord record;

@@ -16,19 +16,10 @@ std::optional<uint64_t> Number(std::string_view text) {
   return value;
 }
 
-// Runs one value and says whether it fits; a failure that is not about memory ends the search.
+// Runs one value and says whether it fits.
 Result<bool> Try(Search& search, const RunValue& run_value, uint64_t value) {
   MEMSTRATA_ASSIGN_OR_RETURN(DryRun run, run_value(value));
-  const Verdict verdict = run.verdict();
-  std::string problem;
-  if (verdict == Verdict::kScriptFailed) problem = fmt::format("ended with status {}", run.exit_status);
-  if (verdict == Verdict::kNoRecord) problem = "left no record of its use of the card";
-  if (verdict == Verdict::kCardNotUsed) problem = "did not use the card";
-  if (!problem.empty()) {
-    return Fail(ErrorCode::kNotFound,
-                fmt::format("With {} the program {}, so nothing can be said about larger values.", value, problem));
-  }
-  const bool fits = verdict == Verdict::kFits;
+  const bool fits = run.verdict() == Verdict::kFits;
   search.trials.push_back({value, std::move(run)});
   if (fits && value > search.largest.value_or(0)) search.largest = value;
   return fits;
@@ -77,9 +68,32 @@ Result<DryRunRequest> WithValue(const DryRunRequest& request, const Parameter& p
   return changed;
 }
 
+std::string OtherFailure(const DryRun& run) {
+  switch (run.verdict()) {
+    case Verdict::kScriptFailed:
+      return run.processes.empty() || run.processes.front().error_type.empty()
+                 ? fmt::format("ended with status {}", run.exit_status)
+                 : fmt::format("ended with {}", run.processes.front().error_type);
+    case Verdict::kNoRecord:
+      return "left no record of its use of the card";
+    case Verdict::kCardNotUsed:
+      return "did not use the card";
+    case Verdict::kFits:
+    case Verdict::kRanAfterErrors:
+    case Verdict::kDoesNotFit:
+      return "";
+  }
+  return "";
+}
+
 Result<Search> FindLargest(const Parameter& parameter, const RunValue& run_value) {
   Search search = {parameter, {}, {}};
   MEMSTRATA_ASSIGN_OR_RETURN(const bool low_fits, Try(search, run_value, parameter.low));
+  if (const std::string problem = OtherFailure(search.trials.back().run); !problem.empty()) {
+    return Fail(ErrorCode::kNotFound,
+                fmt::format("With {}, the smallest value, the program {}: there is nothing to search.", parameter.low,
+                            problem));
+  }
   if (!low_fits || parameter.low == parameter.high) return search;
   MEMSTRATA_ASSIGN_OR_RETURN(const bool high_fits, Try(search, run_value, parameter.high));
   if (high_fits) return search;

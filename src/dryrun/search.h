@@ -37,9 +37,12 @@ struct Search {
 
 using RunValue = std::function<Result<DryRun>(uint64_t value)>;
 
-/// Bisects: assumes that a program which fits with some value fits with every smaller one. Ends at the first run that
-/// fails for another reason than memory: kInvalidArgument says with which value. cost: 2 + log2(high - low) runs at
-/// most
+/// How a run ended that says nothing about memory: "ended with ValueError"; empty for one that does.
+std::string OtherFailure(const DryRun& run);
+
+/// Bisects: assumes that a program which fits with some value fits with every smaller one. A value with which it fails
+/// for another reason than memory counts as too large, and its trial says so. error: kNotFound when that is the
+/// smallest value. cost: 2 + log2(high - low) runs at most
 Result<Search> FindLargest(const Parameter& parameter, const RunValue& run_value);
 /// Every power of two between the bounds, and both bounds.
 Result<Search> Sweep(const Parameter& parameter, const RunValue& run_value);

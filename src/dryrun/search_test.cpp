@@ -96,14 +96,27 @@ TEST(FindLargest, FindsTheBorderWithFewRuns) {
   }
 }
 
-TEST(FindLargest, AProgramThatFailsOtherwiseEndsTheSearch) {
-  const auto search = FindLargest({"B", 1, 8}, [](uint64_t) -> Result<DryRun> {
-    DryRun run = Fitting();
-    run.exit_status = 2;
-    return run;
-  });
+DryRun Failing() {
+  DryRun run = Fitting();
+  run.exit_status = 2;
+  run.processes[0].error_type = "ValueError";
+  return run;
+}
+
+TEST(FindLargest, AProgramThatFailsOtherwiseBoundsTheSearchAndIsNamed) {
+  const auto search =
+      FindLargest({"B", 1, 8}, [](uint64_t value) -> Result<DryRun> { return value < 6 ? Fitting() : Failing(); });
+  ASSERT_TRUE(search);
+  EXPECT_EQ(search->largest, 5u);
+  for (const Trial& trial : search->trials)
+    EXPECT_EQ(OtherFailure(trial.run), trial.value < 6 ? "" : "ended with ValueError") << trial.value;
+}
+
+TEST(FindLargest, AProgramThatFailsWithTheSmallestValueEndsTheSearch) {
+  const auto search = FindLargest({"B", 1, 8}, [](uint64_t) -> Result<DryRun> { return Failing(); });
   ASSERT_FALSE(search);
-  EXPECT_NE(search.error().message.find("status 2"), std::string::npos);
+  EXPECT_NE(search.error().message.find("With 1, the smallest value, the program ended with ValueError"),
+            std::string::npos);
 }
 
 TEST(Sweep, RunsPowersOfTwoAndBothBounds) {

@@ -159,11 +159,13 @@ Result<Wheel> ProbeWheel(const std::string& interpreter, const std::vector<std::
   wheel.interpreter = interpreter;
   wheel.folder = value("folder");
   if (wheel.folder.empty()) {
-    return Fail(ErrorCode::kNotFound,
-                fmt::format("\"{}\" has no PyTorch. A dry run needs a CUDA build of it, without the vendor's packages: "
-                            "pip install --no-deps torch, and its pure-Python dependencies. For a JAX function: "
-                            "memstrata.dryrun_jax.",
-                            interpreter));
+    return Fail(
+        ErrorCode::kNotFound,
+        fmt::format("\"{}\" has no PyTorch. A dry run needs a CUDA build of it, without the vendor's packages: "
+                    "pip install --no-deps torch, and its pure-Python dependencies. Where another program starts "
+                    "Python (bash, a launcher), name its interpreter with --python. For a JAX function: "
+                    "memstrata.dryrun_jax.",
+                    interpreter));
   }
   wheel.torch_version = value("torch");
   wheel.cuda_version = value("cuda");

@@ -17,9 +17,9 @@ void AddOfProcess(const FrameworkProcess& process, std::vector<Gap>& gaps) {
   }
   if (!process.complete) {
     gaps.push_back({fmt::format("the end of {}", process.label),
-                    "The process ended before it could write its end, as one does that is killed: its recording is the "
-                    "last that was saved, or none.",
-                    "Use --save-every with a shorter time, or end the program with SIGTERM."});
+                    "The process ended before it could write its end, as one does that is killed or crashes in native "
+                    "code: its recording is the last that was saved, or none.",
+                    "Use --save-every with a shorter time; a program that is to be ended hears SIGTERM."});
   }
   if (!process.forked_ids.empty()) {
     gaps.push_back(

@@ -96,7 +96,8 @@ std::string TightestGroup(const std::string& root, std::string folder, const std
 
 MachineMemory ParseMeminfo(const std::string& text) {
   return {FieldBytes(text, "MemTotal:"), FieldBytes(text, "MemAvailable:"),        FieldBytes(text, "SwapTotal:"),
-          FieldBytes(text, "SwapFree:"), SumBytes(text, {"AnonPages:", "Shmem:"}), KernelBytes(text)};
+          FieldBytes(text, "SwapFree:"), SumBytes(text, {"AnonPages:", "Shmem:"}), KernelBytes(text),
+          FieldBytes(text, "Shmem:")};
 }
 
 MachineMemory ReadMachineMemory() { return ParseMeminfo(ReadKernelFile("/proc/meminfo")); }

@@ -16,6 +16,7 @@ struct MachineMemory {
   std::optional<uint64_t> held_bytes;  // of all processes: anonymous and shared memory, each page once
   // Of the kernel itself: slabs that stay, stacks, page tables, per processor, and what it keeps free for itself.
   std::optional<uint64_t> kernel_bytes;
+  std::optional<uint64_t> shared_bytes;  // shared memory and files in memory, mapped or not
 };
 MachineMemory ParseMeminfo(const std::string& text);
 MachineMemory ReadMachineMemory();

@@ -32,6 +32,23 @@ HostDetail DetailOf(const MeasuredSession& session) {
   return detail;
 }
 
+// Growth of files in memory below this is what a machine does by itself.
+constexpr uint64_t kNoticedBytes = uint64_t{16} << 20;
+
+// By how much shared memory and files in memory grew at most since the first sample, less what the run maps of them.
+uint64_t UnmappedBytes(const MeasuredSession& session) {
+  uint64_t most_bytes = 0;
+  std::optional<uint64_t> begin_bytes;
+  for (const HostSample& sample : session.host_samples) {
+    if (!sample.machine_shared_bytes) continue;
+    if (!begin_bytes) begin_bytes = sample.machine_shared_bytes;
+    const uint64_t known_bytes = *begin_bytes + sample.mapped_shared_bytes;
+    most_bytes =
+        std::max(most_bytes, *sample.machine_shared_bytes - std::min(*sample.machine_shared_bytes, known_bytes));
+  }
+  return most_bytes;
+}
+
 std::optional<MeasuredPeak> HostPeak(const MeasuredSession& session, uint64_t swapped_bytes) {
   MeasuredPeak peak;
   for (const HostSample& sample : session.host_samples) {
@@ -54,6 +71,18 @@ std::optional<MeasuredPeak> HostPeak(const MeasuredSession& session, uint64_t sw
     peak.basis = fmt::format(
         "Several processes at {}: what they share counts once, and what lies between two samples is not in it.",
         RateWords(session));
+  }
+  if (const uint64_t unmapped_bytes = UnmappedBytes(session); unmapped_bytes > kNoticedBytes) {
+    peak.is_lower_bound = true;
+    peak.basis += fmt::format(
+        " Files in memory (tmpfs, memfd) of the machine grew by {} meanwhile that no process of the run maps: whose "
+        "they "
+        "are is not known.",
+        FormatBytes(unmapped_bytes));
+  }
+  if (!session.mark_resets.empty()) {
+    peak.is_lower_bound = true;
+    peak.basis += " A process set the kernel's mark back, as one does that measures itself: what was before is hidden.";
   }
   if (swapped_bytes > 0) {
     peak.is_lower_bound = true;
@@ -110,6 +139,8 @@ void Judge(const MeasuredSession& session, const Pools& pools, DevicePeak& peak)
     peak.used.basis = fmt::format("At {}; no framework said what it held between them.", RateWords(session));
   } else if (!pools.complete) {
     peak.used.basis = fmt::format("At {}; a process ended without saying its own peak.", RateWords(session));
+  } else if (!peak.why_unrecorded.empty()) {
+    peak.used.basis = fmt::format("At {}; {}", RateWords(session), peak.why_unrecorded);
   } else if (pools.reserved_bytes > risen_bytes) {
     peak.used.basis = fmt::format("At {}; the frameworks' pools reached {} in all, more than the samples saw.",
                                   RateWords(session), FormatBytes(pools.reserved_bytes));
@@ -136,6 +167,24 @@ bool NamesOtherwise(const MeasuredSession& session, uint32_t device, const std::
   return false;
 }
 
+// A process of the run that used the device and recorded nothing: between the samples it may have held more. `named`
+// are those that the vendor names, if its numbers are the same; else each process of the run may be one.
+std::string WhyUnrecorded(const MeasuredSession& session, const std::set<int32_t>* named) {
+  std::set<int32_t> recorded;
+  for (const FrameworkProcess& process : session.processes) {
+    recorded.insert(process.process_id);
+    // A forked child cannot use the device of its parent; where the vendor names it, it has become another program.
+    if (named == nullptr) recorded.insert(process.forked_ids.begin(), process.forked_ids.end());
+  }
+  for (const int32_t id : session.tree) {
+    if (recorded.contains(id)) continue;
+    if (named == nullptr)
+      return "the vendor does not say whether a process of the run that recorded nothing used the device.";
+    if (named->contains(id)) return fmt::format("process {} of the run used the device and recorded nothing.", id);
+  }
+  return {};
+}
+
 DevicePeak PeakOf(const MeasuredSession& session, uint32_t device, const std::vector<AllocatorPeak>& allocators) {
   const std::set<int32_t> tree(session.tree.begin(), session.tree.end());
   std::set<int32_t> named;
@@ -153,7 +202,9 @@ DevicePeak PeakOf(const MeasuredSession& session, uint32_t device, const std::ve
     names_users = true;
     for (const ProcessUse& use : *sample.processes) named.insert(use.process_id);
   }
-  if (names_users && !NamesOtherwise(session, device, named)) {
+  const bool knows_users = names_users && !NamesOtherwise(session, device, named);
+  peak.why_unrecorded = WhyUnrecorded(session, knows_users ? &named : nullptr);
+  if (knows_users) {
     std::ranges::set_difference(named, tree, std::back_inserter(peak.other_users));
     peak.used_by_others = !peak.other_users.empty();
   } else {

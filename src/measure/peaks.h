@@ -20,6 +20,8 @@ struct DevicePeak {
   std::optional<MeasuredPeak> own;      // by the processes of the run; nothing where the vendor does not say
   std::vector<int32_t> other_users;     // processes that do not belong to the run
   std::optional<bool> used_by_others;   // nothing: the vendor does not say who uses the device
+  // Processes of the run that hold memory there, or may, of which no framework said what: why; empty: there is none.
+  std::string why_unrecorded;
 };
 
 struct AllocatorPeak {

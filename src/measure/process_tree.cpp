@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <span>
@@ -83,6 +84,17 @@ std::multimap<int32_t, int32_t> ChildrenByParent() {
   return children;
 }
 
+// Numbers with a blank after each.
+std::vector<int32_t> NumbersIn(std::string_view text) {
+  std::vector<int32_t> numbers;
+  for (size_t end = text.find(' '); end != std::string_view::npos; end = text.find(' ')) {
+    if (const std::optional<uint64_t> number = ParseUnsigned(text.substr(0, end)))
+      numbers.push_back(static_cast<int32_t>(*number));
+    text.remove_prefix(end + 1);
+  }
+  return numbers;
+}
+
 }  // namespace
 
 std::string ReadKernelFile(const std::string& path) {
@@ -102,13 +114,12 @@ std::string ReadKernelFile(const std::string& path) {
 
 std::optional<ProcessMemory> ParseProcessStatus(std::string_view text) {
   ProcessMemory memory;
-  uint64_t shared_bytes = 0;
   const Field fields[] = {{"VmRSS:", &memory.resident_bytes}, {"VmHWM:", &memory.highest_resident_bytes},
                           {"VmSwap:", &memory.swapped_bytes}, {"VmLck:", &memory.locked_bytes},
                           {"VmPin:", &memory.pinned_bytes},   {"RssAnon:", &memory.held_bytes},
-                          {"RssShmem:", &shared_bytes}};
+                          {"RssShmem:", &memory.shared_bytes}};
   if (!ReadFields(text, fields)) return std::nullopt;
-  memory.held_bytes += shared_bytes;
+  memory.held_bytes += memory.shared_bytes;
   return memory;
 }
 
@@ -135,6 +146,11 @@ bool HadChildren(int32_t process_id) {
   return IgnoresChildren(status);
 }
 
+uint64_t ProgramAddress(int32_t process_id) {
+  constexpr int kStartOfCode = 26;
+  return StatNumber(ReadKernelFile(fmt::format("/proc/{}/stat", process_id)), kStartOfCode).value_or(0);
+}
+
 std::optional<ProcessMemory> ReadProcessMemory(int32_t process_id) {
   return ParseProcessStatus(ReadKernelFile(fmt::format("/proc/{}/status", process_id)));
 }
@@ -150,6 +166,25 @@ std::vector<int32_t> Descendants(int32_t root) {
     for (auto child = begin; child != end; ++child) {
       found.push_back(child->second);
       waiting.push_back(child->second);
+    }
+  }
+  return found;
+}
+
+std::optional<std::vector<int32_t>> ListedDescendants(int32_t root) {
+  std::error_code problem;
+  if (!std::filesystem::exists(fmt::format("/proc/{0}/task/{0}/children", root), problem)) return std::nullopt;
+  std::vector<int32_t> found;
+  std::vector<int32_t> waiting = {root};
+  while (!waiting.empty()) {
+    const std::string tasks = fmt::format("/proc/{}/task", waiting.back());
+    waiting.pop_back();
+    for (std::filesystem::directory_iterator at(tasks, problem);
+         !problem && at != std::filesystem::directory_iterator(); at.increment(problem)) {
+      for (const int32_t child : NumbersIn(ReadKernelFile((at->path() / "children").string()))) {
+        found.push_back(child);
+        waiting.push_back(child);
+      }
     }
   }
   return found;

@@ -16,7 +16,8 @@ struct ProcessMemory {
   uint64_t swapped_bytes = 0;
   uint64_t locked_bytes = 0;
   uint64_t pinned_bytes = 0;
-  uint64_t held_bytes = 0;  // resident and not the cache of a file: anonymous and shared memory
+  uint64_t held_bytes = 0;    // resident and not the cache of a file: anonymous and shared memory
+  uint64_t shared_bytes = 0;  // of that: shared memory and files in memory
 };
 
 /// unit: bytes. A page that several processes map counts for each of them by its share.
@@ -29,6 +30,10 @@ struct ProportionalMemory {
 std::optional<ProcessMemory> ParseProcessStatus(std::string_view text);
 std::optional<ProcessMemory> ReadProcessMemory(int32_t process_id);
 
+/// Where the kernel put the program of a process: another place, or another program, after each exec. 0: it does not
+/// say.
+uint64_t ProgramAddress(int32_t process_id);
+
 /// The fields of a /proc/PID/smaps_rollup; nothing where the kernel writes none of them.
 std::optional<ProportionalMemory> ParseSmapsRollup(std::string_view text);
 /// cost: the kernel walks the page tables of the process
@@ -40,6 +45,10 @@ bool HadChildren(int32_t process_id);
 
 /// The processes below `root`, without it, each after its parent. cost: one small file per process of the machine
 std::vector<int32_t> Descendants(int32_t root);
+
+/// The same by what the kernel lists of each thread's children, which may lack one that is just being born; nothing
+/// where it keeps no such lists. cost: one small file per thread of the tree
+std::optional<std::vector<int32_t>> ListedDescendants(int32_t root);
 
 /// Whether a process of that number exists in this process's view of them.
 bool ProcessExists(int32_t process_id);

@@ -9,6 +9,7 @@
 #include "measure/children.h"
 #include "measure/hook_folder.h"
 #include "measure/process_tree.h"
+#include "measure/replaced_folder.h"
 #include "measure/sampler.h"
 #include "measure/session_json.h"
 
@@ -58,41 +59,6 @@ Status Check(const RunRequest& request) {
     return Fail(ErrorCode::kInvalidArgument, "The folder of a run is named NAME.memstrata.");
   return CheckReplaceable(request.folder);
 }
-
-// The new session. What lay in its place comes back unless the programs could be started.
-class SessionFolder {
- public:
-  explicit SessionFolder(const std::string& folder) : folder_(folder), earlier_(folder_.string() + ".earlier") {}
-  ~SessionFolder() {
-    if (!is_ours_) return;  // what lies there is the earlier one still
-    std::error_code ignored;
-    fs::remove_all(is_started_ ? earlier_ : folder_, ignored);
-    if (!is_started_ && fs::exists(earlier_, ignored)) fs::rename(earlier_, folder_, ignored);
-  }
-  SessionFolder(const SessionFolder&) = delete;
-  SessionFolder& operator=(const SessionFolder&) = delete;
-
-  Status Make() {
-    std::error_code problem;
-    if (fs::exists(folder_, problem)) {
-      fs::remove_all(earlier_, problem);  // of a recorder that was killed just then
-      if (!problem) fs::rename(folder_, earlier_, problem);
-    }
-    is_ours_ = !problem;
-    if (!problem) fs::create_directories(folder_ / "processes", problem);
-    if (!problem) fs::permissions(folder_, fs::perms::owner_all, problem);
-    if (!problem) return {};
-    return tl::unexpected(
-        Error{ErrorCode::kIo, fmt::format("It cannot be written: {}.", problem.message()), folder_.string(), {}});
-  }
-  void NoteStart() { is_started_ = true; }
-
- private:
-  const fs::path folder_;
-  const fs::path earlier_;
-  bool is_ours_ = false;
-  bool is_started_ = false;
-};
 
 void NoteMissingDevices(const FoundDevices& devices, RunLog& log) {
   size_t count = 0;
@@ -164,8 +130,10 @@ Status CheckReplaceable(const std::string& folder) {
 
 Result<MeasuredSession> MeasureRun(const RunRequest& request) {
   MEMSTRATA_TRY(Check(request));
-  SessionFolder folder(request.folder);
+  ReplacedFolder folder(request.folder);
   MEMSTRATA_TRY(folder.Make());
+  std::error_code ignored;  // without it the frameworks' part is missing, which is said
+  fs::create_directory(fs::path(request.folder) / "processes", ignored);
   std::optional<HookFolder> hook;
   if (request.mode != CaptureMode::kOff) {
     MEMSTRATA_ASSIGN_OR_RETURN(HookFolder made, HookFolder::Create());
@@ -182,7 +150,7 @@ Result<MeasuredSession> MeasureRun(const RunRequest& request) {
   MEMSTRATA_TRY(WriteSessionJson(request, {}, false));
   MEMSTRATA_TRY(StartAll(request, hook, children, *log));
   sampler.NoteStart();
-  folder.NoteStart();
+  folder.Keep();
   children.WaitForAll(request.timeout_ns, kGraceNs);
   const bool ends_all = request.ends_all || !request.beside.empty();
   NoteLeftProcesses(children, ends_all, *log);

@@ -73,11 +73,11 @@ void RunLog::Sample(const DeviceSample& sample) {
 }
 
 void RunLog::Sample(const HostSample& sample) {
-  Write(fmt::format("host\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", sample.time_ns, sample.process_count,
-                    sample.resident_bytes, sample.highest_resident_bytes, sample.swapped_bytes, sample.locked_bytes,
-                    sample.pinned_bytes, Text(sample.available_bytes), Text(sample.group_bytes),
+  Write(fmt::format("host\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", sample.time_ns,
+                    sample.process_count, sample.resident_bytes, sample.highest_resident_bytes, sample.swapped_bytes,
+                    sample.locked_bytes, sample.pinned_bytes, Text(sample.available_bytes), Text(sample.group_bytes),
                     Text(sample.proportional_bytes), Text(sample.held_bytes), Text(sample.machine_held_bytes),
-                    Text(sample.kernel_bytes)));
+                    Text(sample.kernel_bytes), Text(sample.machine_shared_bytes), sample.mapped_shared_bytes));
 }
 
 void RunLog::Variable(const std::string& name, const std::string& value) {
@@ -85,6 +85,8 @@ void RunLog::Variable(const std::string& name, const std::string& value) {
 }
 
 void RunLog::Signal(int32_t signal) { Write(fmt::format("signal\t{}", signal)); }
+
+void RunLog::MarkReset(int32_t process_id) { Write(fmt::format("mark_reset\t{}", process_id)); }
 
 void RunLog::Member(int32_t process_id) { Write(fmt::format("member\t{}", process_id)); }
 

@@ -32,6 +32,7 @@ class RunLog {
   void Sample(const HostSample& sample);
   void Variable(const std::string& name, const std::string& value);  // of the environment
   void Signal(int32_t signal);                                       // that came to end the run
+  void MarkReset(int32_t process_id);                                // it set its own highest mark of memory back
   void Member(int32_t process_id);                                   // of the process tree, once each
   void Missing(const Gap& gap);
   void CommandEnd(uint32_t command, const CommandRun& end);

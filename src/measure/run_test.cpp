@@ -84,6 +84,35 @@ TEST_F(Run, ASignalThatIsToEndTheRunIsNotedAlsoWhereTheProgramEndsWell) {
   EXPECT_EQ(ReadSession(session->folder)->signals, std::vector<int32_t>{SIGTERM});
 }
 
+TEST_F(Run, AMarkThatFallsWasSetBackUnlessAnotherProgramRunsNow) {
+  const std::string take = "python3 -c 'import time; kept = b\"x\" * (64 << 20); del kept; time.sleep(0.2); ";
+  const auto session =
+      MeasureRun(Shell("exec " + take + "open(\"/proc/self/clear_refs\", \"w\").write(\"5\"); time.sleep(0.2)'"));
+  ASSERT_TRUE(session);
+  EXPECT_FALSE(session->mark_resets.empty());
+  const auto other = MeasureRun(Shell("exec " + take + "import os; os.execv(\"/bin/sleep\", [\"sleep\", \"0.2\"])'"));
+  ASSERT_TRUE(other);
+  EXPECT_TRUE(other->mark_resets.empty());
+}
+
+TEST_F(Run, WhatTheKernelListsIsTheTree) {
+  RunRequest request = Shell("(sleep 0.4 & sleep 0.4 & wait) & sleep 0.2; wait");
+  std::vector<int32_t> listed;
+  std::vector<int32_t> scanned;
+  std::thread looker([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    listed = ListedDescendants(getpid()).value_or(Descendants(getpid()));
+    scanned = Descendants(getpid());
+  });
+  const auto session = MeasureRun(request);
+  looker.join();
+  ASSERT_TRUE(session);
+  std::sort(listed.begin(), listed.end());
+  std::sort(scanned.begin(), scanned.end());
+  EXPECT_EQ(listed, scanned);
+  EXPECT_GE(session->tree.size(), 4U);
+}
+
 TEST_F(Run, OfTheEnvironmentOnlyWhatDecidesOnMemoryIsKept) {
   RunRequest request = Shell("true");
   request.variables = {{"PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:\t64"}, {"API_TOKEN", "secret"}};

@@ -12,10 +12,13 @@ namespace memstrata::measure {
 namespace {
 
 constexpr double kNsPerSecond = 1e9;
-// Looking up the tree reads a file of every process of the machine, and asking for shared memory walks page tables:
-// each takes at most one part in so many of the time.
-constexpr int64_t kTreeShare = 1000;
-constexpr int64_t kProportionalShare = 500;
+// Looking up the tree reads a file of every thread of the run, and asking for shared memory walks page tables: each
+// takes at most one part in so many of a processor's time.
+constexpr uint64_t kTreeShare = 1000;
+constexpr uint64_t kProportionalShare = 500;
+// A sample of the host reads a file of every process of the run. Where that takes more than this at each sample, it is
+// done less often. At 10 samples a second it is one part in 200.
+constexpr uint64_t kHostBudgetNs = 500'000;
 constexpr int64_t kFirstStepNs = 2'000'000;  // between the first samples of a program
 
 }  // namespace
@@ -36,7 +39,7 @@ void Sampler::Start() {
   for (const auto& vendor : devices_.vendors) {
     for (const DeviceFacts& facts : vendor->facts()) log_.Device(facts);
   }
-  SampleAll();
+  SampleAll(true);
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -73,7 +76,7 @@ void Sampler::Loop() {
       due_ns = MonotonicNs();
     }
     lock.unlock();
-    SampleAll();
+    SampleAll(step_ns < interval_ns_);
     lock.lock();
     const int64_t missed = std::max<int64_t>((MonotonicNs() - due_ns) / step_ns, 0);
     if (step_ns == interval_ns_) missed_count_ += static_cast<uint64_t>(missed);
@@ -82,7 +85,7 @@ void Sampler::Loop() {
     step_ns = std::min(interval_ns_, 2 * step_ns);
   }
   lock.unlock();
-  SampleAll();
+  SampleAll(true);
   cpu_ns_ = ThreadCpuNs();
 }
 
@@ -99,9 +102,26 @@ void Sampler::ThinOut() {
   interval_ns_ *= 2;
 }
 
-void Sampler::SampleAll() {
+void Sampler::SampleAll(bool is_due) {
   SampleDevices();
+  if (!is_due && MonotonicNs() < host_due_ns_) return;
+  const uint64_t begin_ns = ThreadCpuNs();
   SampleHost();
+  NoteCostOfHost(ThreadCpuNs() - begin_ns);
+}
+
+void Sampler::NoteCostOfHost(uint64_t cost_ns) {
+  host_due_ns_ = 0;
+  if (cost_ns <= kHostBudgetNs) return;
+  const auto pause_ns = static_cast<int64_t>(static_cast<double>(interval_ns_) * static_cast<double>(cost_ns) /
+                                             static_cast<double>(kHostBudgetNs));
+  host_due_ns_ = MonotonicNs() + pause_ns - interval_ns_ / 2;  // at the sample that is next to it
+  if (pause_ns < 2 * interval_ns_ || is_host_thinned_) return;
+  is_host_thinned_ = true;
+  log_.Missing({"samples of the host at the full rate",
+                fmt::format("The run has {} processes: asking all of them takes {}, so they are asked less often.",
+                            FormatCount(tree_.size()), FormatDuration(static_cast<int64_t>(cost_ns))),
+                "Raise --rate."});
 }
 
 // Once a device: from when on its memory is not told. That of unified memory never is.
@@ -137,14 +157,14 @@ void Sampler::SampleDevices() {
 }
 
 void Sampler::RefreshTree() {
-  const int64_t begin_ns = MonotonicNs();
-  if (begin_ns < tree_due_ns_) return;
-  tree_ = Descendants(root_);
+  if (MonotonicNs() < tree_due_ns_) return;
+  const uint64_t begin_ns = ThreadCpuNs();
+  std::optional<std::vector<int32_t>> listed = ListedDescendants(root_);
+  tree_ = listed ? *std::move(listed) : Descendants(root_);
   for (const int32_t process_id : tree_) {
     if (known_members_.insert(process_id).second) log_.Member(process_id);
   }
-  const int64_t end_ns = MonotonicNs();
-  tree_due_ns_ = end_ns + (end_ns - begin_ns) * kTreeShare;
+  tree_due_ns_ = MonotonicNs() + static_cast<int64_t>((ThreadCpuNs() - begin_ns) * kTreeShare);
 }
 
 // Of one process its resident memory is that. What several share is asked for when it is due.
@@ -154,8 +174,8 @@ void Sampler::AddProportional(HostSample& sample) {
     return;
   }
   sample.held_bytes.reset();
-  const int64_t begin_ns = MonotonicNs();
-  if (begin_ns < proportional_due_ns_) return;
+  if (MonotonicNs() < proportional_due_ns_) return;
+  const uint64_t begin_ns = ThreadCpuNs();
   ProportionalMemory sum;
   for (const int32_t process_id : tree_) {
     const std::optional<ProportionalMemory> memory = ReadProportionalMemory(process_id);
@@ -165,8 +185,21 @@ void Sampler::AddProportional(HostSample& sample) {
   }
   sample.proportional_bytes = sum.resident_bytes;
   sample.held_bytes = sum.held_bytes;
-  const int64_t end_ns = MonotonicNs();
-  proportional_due_ns_ = end_ns + (end_ns - begin_ns) * kProportionalShare;
+  proportional_due_ns_ = MonotonicNs() + static_cast<int64_t>((ThreadCpuNs() - begin_ns) * kProportionalShare);
+}
+
+// The kernel's highest mark of a process falls when it executes another program, whose mark is its own, and when
+// somebody sets it back (/proc/PID/clear_refs), which hides what was before. The kernel counts by processor and adds up
+// now and then, so that a mark may also waver a little.
+void Sampler::WatchMark(int32_t process_id, uint64_t highest_bytes) {
+  constexpr uint64_t kWaverBytes = uint64_t{4} << 20;
+  Mark& mark = marks_[process_id];
+  if (highest_bytes == mark.highest_bytes) return;
+  const bool has_fallen = highest_bytes + std::max(kWaverBytes, mark.highest_bytes / 8) < mark.highest_bytes;
+  const uint64_t address = ProgramAddress(process_id);
+  if (has_fallen && address == mark.program_address) log_.MarkReset(process_id);
+  mark = {has_fallen || address != mark.program_address ? highest_bytes : std::max(mark.highest_bytes, highest_bytes),
+          address};
 }
 
 void Sampler::SampleHost() {
@@ -184,12 +217,15 @@ void Sampler::SampleHost() {
     sample.locked_bytes += memory->locked_bytes;
     sample.pinned_bytes += memory->pinned_bytes;
     *sample.held_bytes += memory->held_bytes;
+    sample.mapped_shared_bytes += memory->shared_bytes;
+    WatchMark(process_id, memory->highest_resident_bytes);
   }
   AddProportional(sample);
   const MachineMemory machine = ReadMachineMemory();
   sample.available_bytes = machine.available_bytes;
   sample.machine_held_bytes = machine.held_bytes;
   sample.kernel_bytes = machine.kernel_bytes;
+  sample.machine_shared_bytes = machine.shared_bytes;
   sample.group_bytes = group_.UsedBytes();
   log_.Sample(sample);
 }

@@ -37,13 +37,16 @@ class Sampler {
 
  private:
   void Loop();
-  void SampleAll();
+  /// `is_due`: host and devices both, whatever that costs.
+  void SampleAll(bool is_due);
   void SampleDevices();
   void SampleHost();
   void ThinOut();
   void NoteSilence(uint32_t index, const DeviceFacts& facts);
   void RefreshTree();
   void AddProportional(HostSample& sample);
+  void NoteCostOfHost(uint64_t cost_ns);
+  void WatchMark(int32_t process_id, uint64_t highest_bytes);
 
   const int32_t root_;
   int64_t interval_ns_;
@@ -56,8 +59,15 @@ class Sampler {
   std::set<uint32_t> silent_devices_;  // whose memory was not told at some sample
   std::vector<int32_t> tree_;
   std::set<int32_t> known_members_;
+  struct Mark {
+    uint64_t highest_bytes = 0;
+    uint64_t program_address = 0;
+  };
+  std::map<int32_t, Mark> marks_;    // of each process at its last sample
   int64_t tree_due_ns_ = 0;          // when tree_ is looked up next
   int64_t proportional_due_ns_ = 0;  // when shared memory is asked for next
+  int64_t host_due_ns_ = 0;          // when the host is asked next
+  bool is_host_thinned_ = false;
   int64_t begin_ns_ = 0;
   uint64_t missed_count_ = 0;
   uint64_t cpu_ns_ = 0;

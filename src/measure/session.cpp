@@ -92,10 +92,13 @@ bool AddUse(FieldReader& fields, MeasuredSession& session) {
 }
 
 bool AddHost(FieldReader& fields, MeasuredSession& session) {
-  const HostSample sample = {fields.Signed(),   fields.Small(),    fields.Unsigned(), fields.Unsigned(),
-                             fields.Unsigned(), fields.Unsigned(), fields.Unsigned(), fields.Optional(),
-                             fields.Optional(), fields.Optional(), fields.Optional(), fields.Optional(),
-                             fields.Optional()};
+  HostSample sample = {fields.Signed(),   fields.Small(),    fields.Unsigned(), fields.Unsigned(), fields.Unsigned(),
+                       fields.Unsigned(), fields.Unsigned(), fields.Optional(), fields.Optional(), fields.Optional(),
+                       fields.Optional(), fields.Optional(), fields.Optional()};
+  if (!fields.at_end()) {  // not in older logs
+    sample.machine_shared_bytes = fields.Optional();
+    sample.mapped_shared_bytes = fields.Unsigned();
+  }
   if (fields.ok()) session.host_samples.push_back(sample);
   return fields.ok();
 }
@@ -156,6 +159,12 @@ constexpr RunLineKind kRunLines[] = {
      [](FieldReader& fields, MeasuredSession& session) {
        const int32_t process_id = fields.ProcessId();
        if (fields.ok()) session.tree.push_back(process_id);
+       return fields.ok();
+     }},
+    {"mark_reset",
+     [](FieldReader& fields, MeasuredSession& session) {
+       const int32_t process_id = fields.ProcessId();
+       if (fields.ok()) session.mark_resets.push_back(process_id);
        return fields.ok();
      }},
     {"missing",

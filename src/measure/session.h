@@ -55,9 +55,11 @@ struct HostSample {
   std::optional<uint64_t> group_bytes;      // of the control group that holds the run, its file cache included
   /// Σ over the tree, what processes share counted once; nothing: not asked at this sample, which takes time.
   std::optional<uint64_t> proportional_bytes;
-  std::optional<uint64_t> held_bytes;          // of that: anonymous and shared memory, no cache of files
-  std::optional<uint64_t> machine_held_bytes;  // the same of all processes of the machine
-  std::optional<uint64_t> kernel_bytes;        // of the kernel itself
+  std::optional<uint64_t> held_bytes;            // of that: anonymous and shared memory, no cache of files
+  std::optional<uint64_t> machine_held_bytes;    // the same of all processes of the machine
+  std::optional<uint64_t> kernel_bytes;          // of the kernel itself
+  std::optional<uint64_t> machine_shared_bytes;  // shared memory and files in memory of the machine, mapped or not
+  uint64_t mapped_shared_bytes = 0;              // of it what the run's processes map, once for each
 
   /// Surely resident in all: what is shared counted once, else the largest process alone.
   uint64_t SureBytes() const { return proportional_bytes.value_or(std::min(resident_bytes, highest_resident_bytes)); }
@@ -127,6 +129,7 @@ struct MeasuredSession {
   std::vector<DeviceSample> device_samples;  // by time
   std::vector<HostSample> host_samples;      // by time
   std::vector<FrameworkProcess> processes;   // by label
+  std::vector<int32_t> mark_resets;          // processes that set their own highest mark of memory back
   std::vector<int32_t> tree;                 // every process of the run that a sample met
   std::vector<Gap> gaps;
   std::vector<int32_t> signals;                  // that came meanwhile to end the run: SIGINT, SIGTERM, SIGHUP, SIGQUIT

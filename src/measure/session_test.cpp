@@ -144,6 +144,7 @@ MeasuredSession WithDevice(uint64_t pool_peak_bytes) {
     session.device_samples.push_back({0, 0, used, 1000 - used, std::vector<ProcessUse>{{9, used - 100}, {77, 50}}});
   FrameworkProcess process;
   process.label = "rank0";
+  process.process_id = 9;
   process.complete = true;
   process.devices.push_back({0, "GPU-1", "Card", 1000});
   process.samples.push_back({0, 0, 0, 0, pool_peak_bytes, pool_peak_bytes, 0, 0});
@@ -175,6 +176,26 @@ MeasuredSession WithHost(std::vector<HostSample> samples, bool had_children) {
   return session;
 }
 
+TEST(Peaks, AProcessOfTheRunThatRecordedNothingMakesThePeakALowerBound) {
+  MeasuredSession session = WithDevice(350);
+  session.tree.push_back(10);  // the vendor does not name it
+  EXPECT_FALSE(FindPeaks(session).devices[0].used.is_lower_bound);
+  session.device_samples[1].processes->push_back({10, 60});
+  const DevicePeak named = FindPeaks(session).devices[0];
+  EXPECT_TRUE(named.used.is_lower_bound);
+  EXPECT_NE(named.why_unrecorded.find("process 10 of the run"), std::string::npos);
+}
+
+TEST(Peaks, WhereNobodyIsNamedAnyProcessThatRecordedNothingMayHaveUsedTheDevice) {
+  MeasuredSession session = WithDevice(350);
+  for (DeviceSample& sample : session.device_samples) sample.processes.reset();
+  EXPECT_TRUE(FindPeaks(session).devices[0].why_unrecorded.empty());
+  session.tree.push_back(10);
+  EXPECT_FALSE(FindPeaks(session).devices[0].why_unrecorded.empty());
+  session.processes[0].forked_ids = {10};  // it cannot
+  EXPECT_TRUE(FindPeaks(session).devices[0].why_unrecorded.empty());
+}
+
 TEST(Peaks, AFrameworkIsJoinedToItsInstanceOfACard) {
   MeasuredSession session = WithDevice(350);
   session.devices[0].uuid = "MIG-1";  // of which the framework knows the number alone
@@ -198,6 +219,25 @@ TEST(Peaks, WhatProcessesShareCountsOnce) {
   EXPECT_EQ(FindPeaks(WithHost({sample}, true)).host->bytes, 300U);  // surely as much as the largest alone
   sample.proportional_bytes = 600;
   EXPECT_EQ(FindPeaks(WithHost({sample}, true)).host->bytes, 600U);
+}
+
+TEST(Peaks, AMarkThatWasSetBackMakesItALowerBound) {
+  MeasuredSession session = WithHost({{0, 1, 200, 250}}, false);
+  session.mark_resets = {9};
+  EXPECT_TRUE(FindPeaks(session).host->is_lower_bound);
+}
+
+TEST(Peaks, FilesInMemoryThatNobodyMapsMakeItALowerBound) {
+  std::vector<HostSample> samples = {{0, 1, 200, 250}, {1, 1, 200, 250}};
+  constexpr uint64_t kFileBytes = uint64_t{50} << 20;
+  samples[0].machine_shared_bytes = 1000;
+  samples[1].machine_shared_bytes = 1000 + kFileBytes;
+  samples[1].mapped_shared_bytes = kFileBytes;
+  EXPECT_FALSE(FindPeaks(WithHost(samples, false)).host->is_lower_bound);
+  samples[1].mapped_shared_bytes = 0;
+  const MeasuredPeak peak = *FindPeaks(WithHost(samples, false)).host;
+  EXPECT_TRUE(peak.is_lower_bound);
+  EXPECT_NE(peak.basis.find("grew by 50.0 MiB"), std::string::npos);
 }
 
 TEST(Peaks, WhatIsSwappedOutMakesItALowerBound) {

@@ -28,6 +28,7 @@ Result<std::vector<Card>> ReadCards(std::string_view toml_text) {
     card.multiprocessor_count = static_cast<int32_t>(table.Number("multiprocessors"));
     card.threads_per_multiprocessor = static_cast<int32_t>(table.Number("threads_per_multiprocessor"));
     card.context_bytes = static_cast<uint64_t>(table.Number("context_bytes"));
+    card.joins = table.Text("joins") != "no";
     const auto formats = table.lists.find("formats");
     if (formats != table.lists.end()) card.formats = formats->second;
     card.least_driver = table.Text("least_driver");

@@ -22,6 +22,7 @@ struct Card {
   int32_t multiprocessor_count = 0;
   int32_t threads_per_multiprocessor = 0;
   uint64_t context_bytes = 0;        // of the driver and its kernels, one process
+  bool joins = true;                 // several of them can work on one model
   std::vector<std::string> formats;  // that its matrix units compute in
   std::string least_driver;          // CUDA or ROCm release that knows it
   std::string source;

@@ -20,6 +20,16 @@ struct Constant {
 const Constant& GetConstant(std::string_view name);
 /// The names that the program uses.
 inline constexpr std::string_view kConstantNames[] = {"simulated_peak",
+                                                      "compiled_loss",
+                                                      "card_context_line",
+                                                      "simulated_fragmentation_line",
+                                                      "offloaded_line",
+                                                      "xla_preallocated_share",
+                                                      "usual_image_patches",
+                                                      "other_runtime_context_bytes",
+                                                      "llama_cpp_compute",
+                                                      "data_worker_bytes",
+                                                      "assumed_structure",
                                                       "dense_activations",
                                                       "other_activations",
                                                       "expert_activations",

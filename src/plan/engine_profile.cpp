@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plan/constants.h"
+
 namespace memstrata::plan {
 
 EngineProfile ProfileOf(const Workload& workload) {
@@ -26,21 +28,28 @@ EngineProfile ProfileOf(const Workload& workload) {
       break;
     case Engine::kTorch:
       profile.saves_unfused = !workload.is_compiled;
+      if (workload.is_compiled) profile.logit_bytes_each *= GetConstant("compiled_loss").best;
+      break;
+    case Engine::kJax:
+      profile.logit_bytes_each *= GetConstant("compiled_loss").best;  // XLA fuses what torch.compile does
       break;
     case Engine::kVllm:
     case Engine::kSglang:
     case Engine::kLlamaCpp:
-    case Engine::kJax:
       break;
   }
   switch (workload.loss) {
     case Loss::kPlain:
       break;
     case Loss::kFused:
-      if (workload.engine == Engine::kMegatron) profile.logit_bytes_each += 4;  // another float32 form
+      if (workload.engine == Engine::kMegatron) {
+        profile.logit_bytes_each += 4;  // another float32 form
+      } else {
+        profile.logit_bytes_each = 2;  // one kernel over 16-bit scores, which their gradient replaces
+      }
       break;
     case Loss::kChunked:
-      profile.logit_bytes_each = 2 + (profile.logit_bytes_each - 2) / 8;
+      profile.logit_bytes_each /= 8;  // an eighth of the tokens at a time
       break;
     case Loss::kLinearFused:
       profile.logit_bytes_each = 0;

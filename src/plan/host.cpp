@@ -43,6 +43,13 @@ void AddHost(Plan& plan) {
   plan.host_lines.push_back(LineOfConstant(
       "processes", GetConstant("host_process_bytes"), processes,
       fmt::format("{} process(es), one for each device, with the framework loaded", w.parallel.DeviceCount())));
+  const int64_t workers = w.data_workers * w.parallel.DeviceCount();
+  plan.cpu_cores = w.parallel.DeviceCount() + workers;
+  if (workers > 0) {
+    plan.host_lines.push_back(LineOfConstant(
+        "data_workers", GetConstant("data_worker_bytes"), static_cast<double>(workers),
+        fmt::format("{} process(es) that read and decode data, {} for each device", workers, w.data_workers)));
+  }
   const uint64_t weights = plan.model.parameter_count > 0 ? CheckpointBytes(plan) : 0;
   if (weights > 0) {
     const uint64_t most = weights * static_cast<uint64_t>(w.parallel.data);
@@ -60,7 +67,8 @@ void AddHost(Plan& plan) {
   }
   const uint64_t offloaded = OffloadedBytes(plan);
   if (offloaded > 0) {
-    plan.host_lines.push_back({"offloaded", offloaded, offloaded, offloaded + offloaded / 4, Basis::kComputed,
+    const auto most = static_cast<uint64_t>(static_cast<double>(offloaded) * GetConstant("offloaded_line").high);
+    plan.host_lines.push_back({"offloaded", offloaded, offloaded, most, Basis::kComputed,
                                "states that the devices' processes keep in pinned host memory, all processes together",
                                "bytes for each parameter by setup, docs/explanation/planning.md", true, "offload"});
   }
@@ -76,6 +84,14 @@ void AddStorage(Plan& plan) {
       {"weights", weights, weights, weights, Basis::kComputed,
        fmt::format("{} parameters, {:.4g} B each", count, static_cast<double>(weights) / static_cast<double>(count)),
        "the model's tensors", true, "precision, weights"});
+  plan.storage_lines.push_back({"conversion", weights, 0, 2 * weights, Basis::kAssumed,
+                                "one more copy while the weights are converted or updated: the new one is whole before "
+                                "the old one goes",
+                                "the model's tensors", false, "weights"});
+  if (w.data_bytes > 0) {
+    plan.storage_lines.push_back({"data", w.data_bytes, w.data_bytes, w.data_bytes, Basis::kAssumed,
+                                  "the data set as given", "given", true, "data"});
+  }
   if (w.task != Task::kTrain || plan.devices.empty()) return;
   const uint64_t checkpoint = weights + AllOptimizerBytes(plan);
   plan.storage_lines.push_back(

@@ -6,11 +6,10 @@
 
 #include "base/units.h"
 #include "plan/advice.h"
+#include "plan/constants.h"
 
 namespace memstrata::plan {
 namespace {
-
-constexpr double kXlaShare = 0.75;  // what JAX takes of a GPU at its start, XLA_PYTHON_CLIENT_MEM_FRACTION
 
 // Vendors that an engine's own documentation names. An unknown card is not judged.
 bool RunsOn(Engine engine, std::string_view vendor) {
@@ -49,6 +48,8 @@ std::string CardText(const PlanRequest& request) {
                      request.workload.devices);
 }
 
+std::string SizeText(uint64_t bytes) { return FormatBytes(static_cast<int64_t>(bytes)); }
+
 std::string ShareText(const PlanRequest& request) {
   if (request.card->visible_bytes == UsableBytes(request)) return "";
   return fmt::format(" of the {} that the engine takes", FormatBytes(static_cast<int64_t>(UsableBytes(request))));
@@ -58,6 +59,8 @@ std::string VerdictOf(const PlanRequest& request, const Target& target, bool has
   const std::string card = CardText(request);
   std::string obstacle;
   if (!target.runs_engine) obstacle = fmt::format("does not run {}", Name(request.workload.engine));
+  if (!target.can_join)
+    obstacle += fmt::format("{}cannot work with others of its kind", obstacle.empty() ? "" : " and ");
   for (const std::string& format : target.unsupported)
     obstacle += fmt::format("{}does not compute in {}", obstacle.empty() ? "" : " and ", format);
   if (!obstacle.empty() && has_memory) return fmt::format("{} has enough memory, but {}.", card, obstacle);
@@ -84,7 +87,8 @@ uint64_t UsableBytes(const PlanRequest& request) {
   };
   if (TakesShare(request.workload)) return share(request.workload.memory_fraction);
   const bool is_gpu = card.vendor == "nvidia" || card.vendor == "amd";
-  return request.workload.engine == Engine::kJax && is_gpu ? share(kXlaShare) : card.visible_bytes;
+  return request.workload.engine == Engine::kJax && is_gpu ? share(GetConstant("xla_preallocated_share").best)
+                                                           : card.visible_bytes;
 }
 
 void Judge(const PlanRequest& request, Plan& plan) {
@@ -100,10 +104,18 @@ void Judge(const PlanRequest& request, Plan& plan) {
   target.margin_at_high_bytes = margin(worst.high_bytes);
   target.unsupported = UnsupportedFormats(*request.card, plan.workload);
   target.runs_engine = RunsOn(plan.workload.engine, request.card->vendor);
+  target.can_join = request.card->joins || request.workload.parallel.DeviceCount() == 1;
   const bool has_memory = worst.simulation_fits.value_or(target.margin_bytes >= 0);
-  plan.fits = has_memory && target.unsupported.empty() && target.runs_engine;
+  plan.fits = has_memory && target.unsupported.empty() && target.runs_engine && target.can_join;
   plan.fits_at_high = *plan.fits && target.margin_at_high_bytes >= 0;
   plan.verdict = VerdictOf(request, target, has_memory, *plan.fits_at_high);
+  const bool is_possible = margin(worst.low_bytes) >= 0 && target.unsupported.empty() && target.runs_engine;
+  if (!request.model.assumed_structure.empty() && is_possible) {
+    plan.fits = plan.fits_at_high = std::nullopt;
+    plan.verdict = fmt::format("Cannot tell whether it fits on {}: {} By that guess it needs {}, between {} and {}.",
+                               CardText(request), request.model.assumed_structure, SizeText(worst.total_bytes),
+                               SizeText(worst.low_bytes), SizeText(worst.high_bytes));
+  }
   plan.target = std::move(target);
 }
 

@@ -11,13 +11,18 @@ namespace memstrata::plan {
 
 /// How an engine lays the cache out.
 struct CacheLayout {
-  int64_t page_tokens = 1;      // tokens that are allocated together
-  int64_t bits = 16;            // of one element
+  int64_t page_tokens = 1;  // tokens that are allocated together
+  CacheFormat format = CacheFormat::k16;
   int64_t tensor_parallel = 1;  // divides the heads (at least one stays); latent vectors are not divided
   int64_t batched_tokens = 0;   // a sliding window holds that many more
+  bool groups_layers = false;   // layers of several kinds share pages of one size (vLLM's hybrid cache)
 };
 
+inline constexpr int64_t kLlamaCppBatchTokens = 512;  // llama.cpp's default n_ubatch
+
 CacheLayout LayoutOf(const Workload& workload);
+/// True when all layers that keep anything keep whole sequences.
+bool HasOneKind(const ModelDescription& model);
 /// Bytes of one layer for one sequence of `tokens`.
 uint64_t LayerCacheBytes(const CacheLayer& layer, int64_t tokens, const CacheLayout& layout);
 uint64_t SequenceCacheBytes(const ModelDescription& model, int64_t tokens, const CacheLayout& layout);

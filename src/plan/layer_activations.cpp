@@ -42,20 +42,28 @@ LayerActivations SavedProducts(const DecoderSpec& spec, const Workload& w, int64
   return saved;
 }
 
-// A layer whose mixer is a state space or nothing: the norm's input and result of each block, and what the blocks save.
+// Elements that a mixer without attention saves, a token.
+double SavedByState(const DecoderSpec& spec, int64_t layer) {
+  if (spec.MixerOf(layer) == MixerKind::kRecurrence) return static_cast<double>(spec.recurrence.SavedEach());
+  return spec.MixerOf(layer) == MixerKind::kNone ? 0 : static_cast<double>(spec.state_space.SavedEach());
+}
+
+// A layer whose mixer is a state or nothing: the norm's input and result of each block, and what the blocks save.
 LayerActivations SavedByStateSpaceLayer(const DecoderSpec& spec, int64_t layer) {
-  const bool has_state = spec.MixerOf(layer) == MixerKind::kStateSpace;
+  const bool has_state = spec.MixerOf(layer) != MixerKind::kNone;
   const bool has_mlp = spec.HasMlp(layer);
   LayerActivations saved;
   saved.replicated_each = 4 * static_cast<double>(spec.hidden) * ((has_state ? 1 : 0) + (has_mlp ? 1 : 0));
-  if (has_state) saved.divided_each = 2 * static_cast<double>(spec.state_space.SavedEach());
+  saved.divided_each = 2 * SavedByState(spec, layer);
   if (has_mlp) saved.divided_each += 2 * (spec.is_gated ? 3 : 2) * static_cast<double>(InnerWidth(spec, layer));
   return saved;
 }
 
 LayerActivations SavedByDecoderLayer(const DecoderSpec& spec, const Workload& w, int64_t layer) {
   const EngineProfile profile = ProfileOf(w);
-  if (spec.MixerOf(layer) != MixerKind::kAttention) return SavedByStateSpaceLayer(spec, layer);
+  const MixerKind mixer = spec.MixerOf(layer);
+  if (mixer == MixerKind::kStateSpace || mixer == MixerKind::kRecurrence || mixer == MixerKind::kNone)
+    return SavedByStateSpaceLayer(spec, layer);
   if (w.recompute == Recompute::kSelective && profile.keeps_products) return SavedProducts(spec, w, layer);
   LayerActivations saved;
   const auto hidden = static_cast<double>(spec.hidden);
@@ -74,6 +82,7 @@ LayerActivations SavedByDecoderLayer(const DecoderSpec& spec, const Workload& w,
   const double first_products = (spec.is_gated ? 2 : 1) + (profile.saves_unfused && spec.is_gated ? 1 : 0);
   saved.divided_each =
       2 * (2 * query + 2 * kv) + 4 * static_cast<double>(spec.heads) + 2 * (first_products + 1) * inner;
+  if (mixer == MixerKind::kAttentionAndState) saved.divided_each += 2 * SavedByState(spec, layer);
   if (w.eager_attention && w.recompute != Recompute::kSelective) {
     // Scores, their softmax and its dropout for every pair of tokens.
     const double each = spec.attention_dropout > 0 ? 5 : 2;

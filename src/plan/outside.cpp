@@ -85,10 +85,15 @@ int64_t CommunicatorCount(const Parallel& p) {
 void AddOutsideLines(const PlanRequest& request, DevicePlan& device) {
   const Constant& context = GetConstant("workload_context_bytes");
   Line line = LineOfConstant("context", context, 1, context.how);
+  if (request.card && !UsesCuda(request.card)) {
+    const Constant& runtime = GetConstant("other_runtime_context_bytes");
+    line = LineOfConstant("context", runtime, 1, runtime.how);
+  }
   if (request.card && request.card->context_bytes > 0) {
     line.bytes = request.card->context_bytes;
-    line.low_bytes = line.bytes / 2;
-    line.high_bytes = line.bytes + line.bytes / 2;
+    const Constant& spread = GetConstant("card_context_line");
+    line.low_bytes = static_cast<uint64_t>(static_cast<double>(line.bytes) * spread.low);
+    line.high_bytes = static_cast<uint64_t>(static_cast<double>(line.bytes) * spread.high);
     line.how = "driver, runtime and kernels of one process on this card";
     line.source = request.card->source;
   }

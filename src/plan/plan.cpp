@@ -7,9 +7,13 @@
 
 #include "base/units.h"
 #include "plan/advice.h"
+#include "plan/assumed_structure.h"
+#include "plan/constants.h"
 #include "plan/host.h"
 #include "plan/judge.h"
 #include "plan/largest.h"
+#include "plan/model/adapter_targets.h"
+#include "plan/near_simulation.h"
 #include "plan/outside.h"
 #include "plan/serving.h"
 #include "plan/sharded_states.h"
@@ -21,6 +25,31 @@ namespace memstrata::plan {
 namespace {
 
 constexpr int64_t kMostSimulatedElements = int64_t{1} << 46;  // of one activation: beyond it sizes would overflow
+
+// Stages that each hold several pieces of the model, and groups of data-parallel ranks.
+Status CheckPieces(const PlanRequest& request) {
+  const Parallel& p = request.workload.parallel;
+  const int64_t layers = request.model.layer_count;
+  const auto fail = [](std::string text) { return Fail(ErrorCode::kInvalidArgument, std::move(text)); };
+  if (p.pipeline == 1 && (p.virtual_stages > 1 || p.virtual_group > 0))
+    return fail("Virtual stages (vpp, group) are pieces of pipeline stages; give pp, too.");
+  if (p.virtual_group > 0 && p.virtual_stages == 1)
+    return fail("group is for interleaved schedules; give the number of virtual stages, vpp, too.");
+  // torchtitan cuts a model anywhere; the others want pieces of one size, but for the first and last. Megatron can
+  // count the table and the head as layers.
+  const int64_t pieces = p.pipeline * p.virtual_stages;
+  const bool cuts_anywhere =
+      request.workload.engine == Engine::kTorchtitan || p.first_stage_layers + p.last_stage_layers > 0;
+  const bool is_even = layers % pieces == 0 || (layers + 1) % pieces == 0 || (layers + 2) % pieces == 0;
+  if (p.virtual_stages > 1 && layers > 0 && (cuts_anywhere ? pieces > layers : !is_even)) {
+    return fail(fmt::format("{} layers cannot be divided among {} stages of {} virtual stages each.", layers,
+                            p.pipeline, p.virtual_stages));
+  }
+  if (p.data % p.replicas != 0) {
+    return fail(fmt::format("{} data-parallel ranks cannot be divided among {} replicas.", p.data, p.replicas));
+  }
+  return {};
+}
 
 Status CheckDegrees(const PlanRequest& request) {
   const Parallel& p = request.workload.parallel;
@@ -34,6 +63,7 @@ Status CheckDegrees(const PlanRequest& request) {
     return fail(fmt::format("A first stage of {} and a last one of {} layers do not share {} layers with {} stages.",
                             p.first_stage_layers, p.last_stage_layers, model.layer_count, p.pipeline));
   }
+  MEMSTRATA_TRY(CheckPieces(request));
   if (request.workload.sequence % p.context != 0) {
     return fail(fmt::format("A sequence of {} tokens cannot be divided among {} context-parallel ranks.",
                             request.workload.sequence, p.context));
@@ -75,11 +105,20 @@ Status CheckUses(const PlanRequest& request) {
   }
   if (w.lora_rank > 0 && !request.model.parameters.empty() &&
       ParametersOfRank(request.model, w, w.parallel.pipeline - 1).adapters == 0)
-    return fail(fmt::format("No linear layer of the model is called {}; names are as q_proj, v_proj, up_proj.",
-                            fmt::join(w.lora_targets, " or ")));
+    return fail(fmt::format("No linear layer of the model is called {}; there are {}.",
+                            fmt::join(w.lora_targets, " or "),
+                            fmt::join(AdaptableNames(request.model.parameters), ", ")));
   if (request.profile && request.profile->engine != Name(w.engine))
     return fail(fmt::format("The profile {} is of {}; the plan is for {}.", request.profile->name,
                             request.profile->engine, Name(w.engine)));
+  int64_t widest = 0;
+  for (const ParameterSpec& parameter : request.model.parameters) {
+    if (IsAdaptable(parameter)) widest = std::max({widest, parameter.shape[0], parameter.shape[1]});
+  }
+  if (widest > 0 && w.lora_rank > widest)
+    return fail(
+        fmt::format("A rank of {} is beyond the widest layer, {}: an adapter would be larger than what it adapts.",
+                    w.lora_rank, widest));
   if (w.adapter == Adapter::kPrompt && request.model.decoder() == nullptr)
     return fail("Prompt adapters need a decoder; this model is none.");
   if (w.offload == Offload::kOptimizerAndWeights && w.parallel.sharding != Sharding::kZero3)
@@ -101,11 +140,24 @@ int64_t LearnedPositions(const ModelDescription& model) {
   return encoder != nullptr && encoder->text ? encoder->text->position_count : 0;
 }
 
+// Pictures are tokens of the sequence.
+Status CheckImages(const PlanRequest& request) {
+  if (!request.model.vision) return {};
+  const Workload& w = request.workload;
+  const VisionTower& tower = *request.model.vision;
+  const int64_t patches = w.image_tokens > 0 ? w.image_tokens : tower.image_tokens;
+  const double tokens = static_cast<double>(w.images) * static_cast<double>(patches / tower.patches_per_token);
+  if (tokens <= static_cast<double>(w.sequence)) return {};
+  return Fail(ErrorCode::kInvalidArgument, fmt::format("{} images of {} tokens do not go into a sequence of {}.",
+                                                       w.images, patches / tower.patches_per_token, w.sequence));
+}
+
 Status CheckWorkload(const PlanRequest& request) {
   const Workload& w = request.workload;
   const ModelDescription& model = request.model;
   MEMSTRATA_TRY(CheckDegrees(request));
   MEMSTRATA_TRY(CheckUses(request));
+  MEMSTRATA_TRY(CheckImages(request));
   double elements = static_cast<double>(w.batch) * static_cast<double>(w.sequence) *
                     static_cast<double>(std::max(model.hidden, model.vocabulary));
   if (model.vision) {
@@ -118,11 +170,20 @@ Status CheckWorkload(const PlanRequest& request) {
     return Fail(ErrorCode::kInvalidArgument,
                 "Batch x sequence is beyond anything that a device could hold; check both.");
   }
-  if (w.task == Task::kServe && model.cache.empty() && model.hidden > 0) {
-    return Fail(ErrorCode::kInvalidArgument, "Serving sessions needs a model that generates; this one keeps no cache.");
+  if (w.task == Task::kServe && model.cache.empty() && (model.hidden > 0 || model.diffusion)) {
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        "Serving sessions needs a model that generates tokens; this one keeps no cache. Plan a batch of it with "
+        "--task forward.");
   }
-  if (std::holds_alternative<EncoderSpec>(model.step)) {
-    if (w.task == Task::kGenerate) return Fail(ErrorCode::kInvalidArgument, "An encoder does not generate tokens.");
+  if (w.task == Task::kGenerate && model.cache.empty() && (model.hidden > 0 || model.diffusion)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "Generating tokens needs a model that generates; this one keeps no cache.");
+  }
+  if (TakesShare(w) && model.max_positions > 0 && w.sequence + w.new_tokens > model.max_positions) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} serves at most the {} positions of the configuration; {} tokens are beyond them.",
+                            Name(w.engine), model.max_positions, w.sequence + w.new_tokens));
   }
   const int64_t learned = LearnedPositions(model);
   if (learned > 0 && w.sequence + w.new_tokens > learned) {
@@ -163,6 +224,8 @@ std::vector<DevicePlan> MakeDevices(const PlanRequest& request) {
     AddOutsideLines(request, devices.back());
   } else if (CanSimulate(request)) {
     devices.push_back(SimulateDevice(request));
+  } else if (IsNearSimulation(request)) {
+    devices.push_back(NearSimulatedDevice(request));
   } else if (w.task == Task::kServe) {
     devices.push_back(ServingDevice(request));
   } else if (w.task == Task::kTrain) {
@@ -179,9 +242,38 @@ std::vector<DevicePlan> MakeDevices(const PlanRequest& request) {
   }
   for (DevicePlan& device : devices) {
     if (request.profile) ApplyProfile(*request.profile, device);
+    if (!request.model.assumed_structure.empty()) WidenToAssumed(device);
     Sum(device);
   }
   return devices;
+}
+
+// Of a number of parameters, or the sum of a weights file.
+Line FloorLine(const PlanRequest& request) {
+  const Parallel& p = request.workload.parallel;
+  const int64_t devices = p.tensor * p.pipeline * (p.sharding == Sharding::kZero3 ? p.data : 1);
+  const double bits = BitsPerWeight(request.workload.weight_format, request.workload.precision);
+  const bool is_file = request.model.stored_weight_bytes.has_value();
+  const double whole = is_file ? static_cast<double>(*request.model.stored_weight_bytes)
+                               : static_cast<double>(request.model.parameter_count) * bits / 8.0;
+  const auto bytes = static_cast<uint64_t>(whole / static_cast<double>(devices));
+  std::string how = is_file ? "sum of the file's tensors by their own types"
+                            : fmt::format("{} parameters x {} bits", request.model.parameter_count, bits);
+  if (devices > 1) how += fmt::format(" / {} devices", devices);
+  return {"weights",
+          bytes,
+          bytes,
+          bytes,
+          Basis::kComputed,
+          std::move(how),
+          is_file ? "the file's header" : "definition of the number format",
+          true,
+          "precision, weights, parallel"};
+}
+
+// Nothing is known of layers: of a count of parameters or of a weights file without a configuration.
+bool IsFloor(const ModelDescription& model) {
+  return model.parameter_count > 0 && model.hidden == 0 && !model.diffusion;
 }
 
 // Weights alone: may answer no or "cannot tell", never yes.
@@ -189,12 +281,9 @@ Plan FloorPlan(const PlanRequest& request) {
   Plan plan;
   plan.model = request.model;
   plan.workload = request.workload;
-  const double bits = BitsPerWeight(request.workload.weight_format, request.workload.precision);
-  const auto bytes = static_cast<uint64_t>(static_cast<double>(request.model.parameter_count) * bits / 8.0);
   DevicePlan device;
-  device.lines.push_back({"weights", bytes, bytes, bytes, Basis::kComputed,
-                          fmt::format("{} parameters x {} bits", request.model.parameter_count, bits),
-                          "definition of the number format", true, "precision, weights"});
+  device.lines.push_back(FloorLine(request));
+  const uint64_t bytes = device.lines.front().bytes;
   device.states.parameters = bytes;
   device.framework_peak_bytes = device.framework_peak_low_bytes = device.framework_peak_high_bytes = bytes;
   plan.devices.push_back(std::move(device));
@@ -202,6 +291,7 @@ Plan FloorPlan(const PlanRequest& request) {
   plan.left_out = {"gradients", "optimizer states", "activations",           "logits",
                    "KV cache",  "workspaces",       "context of the driver", "fragmentation"};
   plan.verdict = "This is a floor, weights alone: it can rule a card out, never in.";
+  for (const std::string& note : request.model.notes) plan.diagnostics.push_back({"warning", "assumed_model", note});
   if (!request.card) return plan;
   Target target;
   target.card = *request.card;
@@ -212,13 +302,18 @@ Plan FloorPlan(const PlanRequest& request) {
     plan.verdict = fmt::format("Does not fit on {}: the weights alone need {} more than it has.", request.card->name,
                                FormatBytes(-target.margin_bytes));
   }
+  target.unsupported = UnsupportedFormats(*request.card, request.workload);
+  if (plan.fits != false && !target.unsupported.empty()) {
+    plan.fits = false;
+    plan.verdict = fmt::format("{} has room for the weights, but does not compute in {}.", request.card->name,
+                               target.unsupported.front());
+  }
   plan.target = std::move(target);
   return plan;
 }
 
 // Defaults that depend on the model. What was given is never changed.
 std::vector<Diagnostic> FillDefaults(PlanRequest& request) {
-  constexpr int64_t kUsualImageTokens = 4096;  // patches of 14 x 14 pixels of a picture of about 900 x 900
   Workload& w = request.workload;
   const ModelDescription& model = request.model;
   std::vector<Diagnostic> assumed;
@@ -232,9 +327,16 @@ std::vector<Diagnostic> FillDefaults(PlanRequest& request) {
     assumed.push_back({"info", "stored_format",
                        fmt::format("The configuration says that the weights are kept as {}.", Name(w.weight_format))});
   }
+  const bool is_long = model.max_positions > 0 && w.sequence + w.new_tokens > model.max_positions;
+  if (is_long && LearnedPositions(model) == 0) {
+    assumed.push_back({"warning", "beyond_positions",
+                       fmt::format("The configuration is for {} positions; {} tokens are beyond them.",
+                                   model.max_positions, w.sequence + w.new_tokens)});
+  }
   const bool has_free_images = model.vision && w.images > 0 && w.image_tokens == 0 && model.vision->image_tokens == 0;
   if (has_free_images) {
-    w.image_tokens = kUsualImageTokens;
+    w.image_tokens = std::min(static_cast<int64_t>(GetConstant("usual_image_patches").best),
+                              std::max<int64_t>(1, w.sequence * model.vision->patches_per_token / w.images));
     assumed.push_back({"warning", "assumed_images",
                        fmt::format("Images of this model have no fixed size; {} patches of one are assumed "
                                    "(--image-tokens).",
@@ -244,6 +346,8 @@ std::vector<Diagnostic> FillDefaults(PlanRequest& request) {
 }
 
 void Explain(const PlanRequest& request, Plan& plan) {
+  if (!request.model.assumed_structure.empty())
+    plan.diagnostics.push_back({"warning", "assumed_structure", request.model.assumed_structure});
   for (const std::string& note : request.model.notes) plan.diagnostics.push_back({"warning", "assumed_model", note});
   if (!request.model.unknown_keys.empty()) {
     std::string keys;
@@ -256,6 +360,13 @@ void Explain(const PlanRequest& request, Plan& plan) {
         {"info", "closed_form",
          "This case is planned by closed forms, not by a simulated step; its bounds are wider."});
   }
+  if (request.card && IsWeightOnly(*request.card, request.workload)) {
+    plan.diagnostics.push_back(
+        {"info", "weight_only",
+         fmt::format("{} does not multiply in {}: the engine's kernels unpack the weights on their way to {} products. "
+                     "Memory is as planned, the format's speed is not there.",
+                     request.card->name, Name(request.workload.weight_format), Name(request.workload.precision))});
+  }
   if (request.profile) {
     const Profile& profile = *request.profile;
     const bool is_other = request.card && !profile.device.empty() && profile.device != request.card->id;
@@ -266,7 +377,12 @@ void Explain(const PlanRequest& request, Plan& plan) {
                      profile.device)});
   }
   plan.left_out = {"memory of other processes on the device"};
-  if (request.workload.task == Task::kTrain) plan.left_out.push_back("evaluation and checkpointing in between steps");
+  if (request.workload.task == Task::kTrain) {
+    plan.left_out.push_back("evaluation and checkpointing in between steps");
+    if (request.workload.data_bytes == 0) plan.left_out.push_back("the data set on disk (--data SIZE)");
+    if (request.workload.data_workers == 0)
+      plan.left_out.push_back("processes that read and decode data (--data-workers N)");
+  }
   if (request.workload.is_compiled) plan.left_out.push_back("buffers of the compiler's autotuning");
 }
 
@@ -297,8 +413,7 @@ PlanRequest TrialOf(const PlanRequest& request) {
 
 Result<Plan> MakePlan(PlanRequest request) {
   const std::vector<Diagnostic> assumed = FillDefaults(request);
-  if (request.model.parameters.empty() && request.model.parameter_count > 0 && !request.model.stored_weight_bytes)
-    return FloorPlan(request);
+  if (IsFloor(request.model)) return FloorPlan(request);
   MEMSTRATA_TRY(CheckWorkload(request));
   Plan plan;
   plan.model = request.model;
@@ -307,7 +422,7 @@ Result<Plan> MakePlan(PlanRequest request) {
   Judge(request, plan);
   AddHost(plan);
   AddStorage(plan);
-  if (request.workload.task == Task::kServe) {
+  if (request.workload.task == Task::kServe && request.model.assumed_structure.empty()) {
     if (const std::optional<CachePool> pool = PoolOf(request, plan.devices.front())) plan.kv_tokens = pool->tokens;
   }
   if (IsAssetsAlone(request)) {
@@ -316,7 +431,8 @@ Result<Plan> MakePlan(PlanRequest request) {
     return plan;
   }
   if (request.suggests_changes) plan.strategies = FindStrategies(request);
-  if (request.searches_largest && request.card) plan.largest = FindLargest(request);
+  if (request.searches_largest && request.card && request.model.assumed_structure.empty())
+    plan.largest = FindLargest(request);
   Explain(request, plan);
   plan.diagnostics.insert(plan.diagnostics.end(), assumed.begin(), assumed.end());
   if (plan.fits == false && request.suggests_changes) plan.changes = SuggestChanges(request, plan);

@@ -74,6 +74,7 @@ struct Target {
   int64_t margin_at_high_bytes = 0;      // against the high one
   std::vector<std::string> unsupported;  // formats that the card does not compute in
   bool runs_engine = true;
+  bool can_join = true;  // as many of the card as the degrees use work together
 };
 
 struct Largest {
@@ -98,6 +99,7 @@ struct Plan {
   std::vector<DevicePlan> devices;  // one for each pipeline stage: all ranks of a stage are alike
   std::vector<Line> host_lines;
   uint64_t host_total_bytes = 0;
+  int64_t cpu_cores = 0;  // one for each process and each data worker
   std::vector<Line> storage_lines;
   std::optional<Target> target;
   std::optional<bool> fits;          // by the best figures

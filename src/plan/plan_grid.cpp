@@ -48,7 +48,7 @@ std::vector<GridAxis> AxesOf(const PlanRequest& request) {
     axes.push_back(
         ChoiceAxis("recompute", "Activations are recomputed", std::string(Name(w.recompute)), {"none", "full"}));
   } else if (!model.cache.empty()) {
-    axes.push_back(ChoiceAxis("kv-bits", "Bits of a cached element", std::to_string(w.kv_bits), {"16", "8"}));
+    axes.push_back(ChoiceAxis("kv-bits", "Bits of a cached element", std::string(Name(w.cache_format)), {"16", "8"}));
   }
   return axes;
 }

@@ -8,22 +8,10 @@
 #include "plan/request_file.h"
 #include "plan/sharded_states.h"
 #include "plan/sweep.h"
+#include "plan/test_request.h"
 
 namespace memstrata::plan {
 namespace {
-
-PlanRequest Request(const std::string& model, std::initializer_list<std::pair<const char*, const char*>> inputs,
-                    const char* card = nullptr) {
-  PlanRequest request;
-  request.model = *DescribeAny(model);
-  request.searches_largest = false;
-  for (const auto& [name, value] : inputs) {
-    const Status status = SetInput(request.workload, name, value);
-    EXPECT_TRUE(status) << name << "=" << value;
-  }
-  if (card != nullptr) request.card = *FindCard(card);
-  return request;
-}
 
 TEST(Plan, LinesAddUpToTheDevice) {
   for (const char* task : {"train", "forward", "generate", "serve"}) {
@@ -78,6 +66,33 @@ TEST(Plan, AFloorNeverSaysThatItFits) {
   EXPECT_EQ(MakePlan(request)->fits, std::nullopt);
   request.card = *FindCard("8GiB");
   EXPECT_EQ(MakePlan(request)->fits, false);
+}
+
+// Keys of a decoder under a type that nobody knows.
+PlanRequest UnknownModel(const char* card) {
+  PlanRequest request = Request("llama-3.1-8b", {{"task", "serve"}, {"engine", "vllm"}, {"sequence", "8192"}}, card);
+  request.model = *DescribeConfig(R"({"model_type": "unheard", "hidden_size": 4096, "num_hidden_layers": 32,
+      "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256})",
+                                  "unheard");
+  return request;
+}
+
+TEST(Plan, AnAssumedStructureNeverFits) {
+  const Result<Plan> plan = MakePlan(UnknownModel("b200"));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->fits, std::nullopt);
+  EXPECT_EQ(plan->fits_at_high, std::nullopt);
+  EXPECT_TRUE(plan->verdict.starts_with("Cannot tell")) << plan->verdict;
+  EXPECT_EQ(plan->kv_tokens, std::nullopt);
+  EXPECT_EQ(plan->largest.concurrency, std::nullopt);
+  for (const Line& line : plan->devices.front().lines) {
+    if (line.term != "weights" && line.term != "kv_cache") continue;
+    EXPECT_EQ(line.basis, Basis::kAssumed);
+    EXPECT_LT(line.low_bytes, line.bytes / 10);
+    EXPECT_GT(line.high_bytes, 6 * line.bytes);
+  }
+  const Plan impossible = *MakePlan(UnknownModel("512MiB"));  // less than the low bound
+  EXPECT_EQ(impossible.fits, false);
 }
 
 TEST(Plan, EachStageHasItsOwnDevice) {
@@ -203,7 +218,9 @@ TEST(Plan, AMarginWithinTheErrorIsSaid) {
 
 TEST(Plan, ACheckpointDoesNotShrinkWhenItIsSharded) {
   const auto checkpoint = [](const char* parallel) {
-    return MakePlan(Request("llama-3.1-8b", {{"engine", "megatron"}, {"parallel", parallel}}))->storage_lines[1].bytes;
+    return MakePlan(Request("llama-3.1-8b", {{"engine", "megatron"}, {"parallel", parallel}}))
+        ->storage_lines.back()
+        .bytes;
   };
   EXPECT_EQ(checkpoint("dp=1"), uint64_t{8030261248} * (2 + 12));
   EXPECT_EQ(checkpoint("tp=4,dp=2,zero=1"), checkpoint("dp=1"));
@@ -262,46 +279,6 @@ TEST(Plan, OffloadedStatesAreOnTheHost) {
   EXPECT_EQ(on_host->host_total_bytes, on_device->host_total_bytes + 4 * on_host->devices[0].host_bytes);
 }
 
-TEST(Plan, ADraftModelBringsItsWeightsAndItsCache) {
-  PlanRequest request = Request("llama-3.1-8b", {{"task", "serve"}, {"engine", "vllm"}, {"draft-tokens", "4"}});
-  const Result<Plan> alone = MakePlan(request);
-  request.draft = *DescribeAny("llama-3.2-1b");
-  const Result<Plan> both = MakePlan(request);
-  ASSERT_TRUE(alone && both);
-  EXPECT_EQ(both->devices[0].states.parameters - alone->devices[0].states.parameters, 1235814400u * 2);
-  EXPECT_EQ(both->devices[0].states.kv_cache - alone->devices[0].states.kv_cache,
-            32768u * 2064);  // 2052 in pages of 16
-}
-
-TEST(Plan, AProcessThatIsNotParallelIsJudgedOnOneDevice) {
-  const Result<Plan> plan = MakePlan(Request("llama-3.1-8b", {{"devices", "4"}, {"sequence", "8192"}}, "h100-80g"));
-  ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->devices.size(), 1u);
-  EXPECT_EQ(plan->fits, false);
-  EXPECT_NE(plan->verdict.find("uses 1 of these 4"), std::string::npos);
-  ASSERT_EQ(plan->strategies.size(), 4u);
-  for (const Strategy& strategy : plan->strategies) {
-    ASSERT_TRUE(strategy.device_bytes) << strategy.problem;
-    EXPECT_LT(*strategy.device_bytes, plan->devices[0].total_bytes) << strategy.name;
-  }
-}
-
-TEST(Plan, AdaptersTrainLittleAndScalesSaveTheirInputs) {
-  const PlanRequest lora = Request("llama-3.2-1b", {{"lora-rank", "8"}, {"sequence", "256"}});
-  const PlanRequest scales = Request("llama-3.2-1b", {{"adapter", "scale_bias"}, {"sequence", "256"}});
-  const PlanRequest prompts = Request("llama-3.2-1b", {{"adapter", "prompt"}, {"sequence", "256"}});
-  const Result<Plan> plans[] = {MakePlan(lora), MakePlan(scales), MakePlan(prompts)};
-  for (const Result<Plan>& plan : plans) {
-    ASSERT_TRUE(plan);
-    EXPECT_LT(plan->devices[0].states.gradients, plan->devices[0].states.parameters / 50);
-    EXPECT_GT(plan->devices[0].states.gradients, 0u);
-  }
-  // 16 layers: 10 tokens of 2048 and a gate of one, from the third on.
-  EXPECT_EQ(plans[2]->devices[0].states.gradients, 14u * (10 * 2048 + 1) * 2);
-  EXPECT_GT(plans[1]->devices[0].states.activations_end_of_forward,
-            plans[2]->devices[0].states.activations_end_of_forward);
-}
-
 TEST(Plan, SelectiveRecomputingIsBetweenAllAndNothing) {
   uint64_t before = UINT64_MAX;
   for (const char* recompute : {"none", "selective", "full"}) {
@@ -340,6 +317,30 @@ TEST(Profile, IsReadAsItWasWritten) {
   EXPECT_DOUBLE_EQ(read->reserved_per_allocated->best, 200.0 / 130);
   for (const char* text : {"", "schema = 1", "schema = \"memstrata.plan_profile/1\"\nengine = \"torch\"\nsessions = 1"})
     EXPECT_FALSE(ParseProfile(text, "")) << text;
+}
+
+TEST(Profile, WhatGoesWithTheWorkIsFittedApart) {
+  std::vector<CalibrationSample> samples;
+  for (const uint64_t working : {uint64_t{1000}, uint64_t{2000}, uint64_t{4000}})
+    samples.push_back({"", 10000 + working, 10000 + working + 300 + working / 4, {}, working});
+  const Profile profile = FitProfile(samples);
+  ASSERT_TRUE(profile.working_share);
+  EXPECT_NEAR(profile.working_share->best, 0.25, 1e-9);
+  EXPECT_NEAR(profile.peak_offset_bytes.best, 300, 1e-6);
+  const Profile read = *ParseProfile(ProfileToml([&] {
+                                       Profile named = profile;
+                                       named.engine = "torch";
+                                       return named;
+                                     }()),
+                                     "p.toml");
+  PlanRequest request = Request("gpt2", {{"sequence", "1024"}, {"batch", "4"}});
+  const DevicePlan before = MakePlan(request)->devices[0];
+  request.profile = read;
+  const DevicePlan after = MakePlan(request)->devices[0];
+  const double added = static_cast<double>(after.framework_peak_bytes - before.framework_peak_bytes);
+  EXPECT_NEAR(added, 300 + 0.25 * static_cast<double>(WorkingBytes(before)), 2);
+  samples.pop_back();
+  EXPECT_FALSE(FitProfile(samples).working_share);  // two do not tell a line from chance
 }
 
 TEST(Profile, APlanIsNeverMadeSmaller) {

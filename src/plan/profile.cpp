@@ -67,13 +67,66 @@ void CorrectReserved(const Profile& profile, DevicePlan& device) {
 
 }  // namespace
 
+namespace {
+
+double CorrectionOf(const CalibrationSample& sample) {
+  return static_cast<double>(sample.measured_peak_bytes) - static_cast<double>(sample.planned_peak_bytes);
+}
+
+// Slope of the corrections over the working bytes; nothing when these are too few or too alike to tell.
+std::optional<double> WorkingSlope(const std::vector<CalibrationSample>& samples) {
+  constexpr double kLeastSpread = 1.5;
+  if (samples.size() < static_cast<size_t>(kSessionsForBounds)) return std::nullopt;
+  const auto less = [](const CalibrationSample& a, const CalibrationSample& b) {
+    return a.working_bytes < b.working_bytes;
+  };
+  const auto [least, most] = std::minmax_element(samples.begin(), samples.end(), less);
+  if (static_cast<double>(most->working_bytes) < kLeastSpread * static_cast<double>(least->working_bytes) ||
+      most->working_bytes == 0)
+    return std::nullopt;
+  const auto count = static_cast<double>(samples.size());
+  double mean_working = 0;
+  double mean_correction = 0;
+  for (const CalibrationSample& sample : samples) {
+    mean_working += static_cast<double>(sample.working_bytes) / count;
+    mean_correction += CorrectionOf(sample) / count;
+  }
+  double product = 0;
+  double square = 0;
+  for (const CalibrationSample& sample : samples) {
+    const double distance = static_cast<double>(sample.working_bytes) - mean_working;
+    product += distance * (CorrectionOf(sample) - mean_correction);
+    square += distance * distance;
+  }
+  return std::clamp(product / square, -kLargestRatio, kLargestRatio);
+}
+
+}  // namespace
+
+uint64_t WorkingBytes(const DevicePlan& device) {
+  uint64_t bytes = 0;
+  for (const Line& line : device.lines) {
+    const bool is_outside = line.term == "fragmentation" || line.term == "context" || line.term == "communicators";
+    if (!line.is_persistent && !is_outside) bytes += line.bytes;
+  }
+  return bytes;
+}
+
 Profile FitProfile(const std::vector<CalibrationSample>& samples) {
   Profile profile;
   profile.session_count = static_cast<int64_t>(samples.size());
+  const std::optional<double> slope = WorkingSlope(samples);
+  if (slope) {
+    profile.working_share = Constant{*slope, *slope, *slope,
+                                     fmt::format("Measured minus planned for each byte that comes and goes: least "
+                                                 "squares of {} sessions.",
+                                                 samples.size()),
+                                     ""};
+  }
   std::vector<double> offsets;
   std::vector<double> ratios;
   for (const CalibrationSample& sample : samples) {
-    offsets.push_back(static_cast<double>(sample.measured_peak_bytes) - static_cast<double>(sample.planned_peak_bytes));
+    offsets.push_back(CorrectionOf(sample) - slope.value_or(0) * static_cast<double>(sample.working_bytes));
     if (sample.reserved_peak_bytes && sample.measured_peak_bytes > 0) {
       ratios.push_back(static_cast<double>(*sample.reserved_peak_bytes) /
                        static_cast<double>(sample.measured_peak_bytes));
@@ -96,6 +149,7 @@ std::string ProfileToml(const Profile& profile) {
       kSchema, QuoteToml(profile.engine), QuoteToml(profile.engine_version), QuoteToml(profile.device),
       profile.session_count);
   text += ConstantToml("peak_offset_bytes", profile.peak_offset_bytes);
+  if (profile.working_share) text += ConstantToml("working_share", *profile.working_share);
   if (profile.reserved_per_allocated) text += ConstantToml("reserved_per_allocated", *profile.reserved_per_allocated);
   return text;
 }
@@ -114,6 +168,10 @@ Result<Profile> ParseProfile(std::string_view toml_text, std::string name) {
     return Fail(ErrorCode::kCorruptInput, "The profile does not say its engine or its number of sessions.");
   MEMSTRATA_ASSIGN_OR_RETURN(profile.peak_offset_bytes,
                              ReadConstant(document, "peak_offset_bytes", -kLargestOffset, kLargestOffset));
+  if (document.tables.contains("working_share")) {
+    MEMSTRATA_ASSIGN_OR_RETURN(profile.working_share,
+                               ReadConstant(document, "working_share", -kLargestRatio, kLargestRatio));
+  }
   if (document.tables.contains("reserved_per_allocated")) {
     MEMSTRATA_ASSIGN_OR_RETURN(profile.reserved_per_allocated,
                                ReadConstant(document, "reserved_per_allocated", 1, kLargestRatio));
@@ -122,7 +180,15 @@ Result<Profile> ParseProfile(std::string_view toml_text, std::string name) {
 }
 
 void ApplyProfile(const Profile& profile, DevicePlan& device) {
-  const Constant& offset = profile.peak_offset_bytes;
+  Constant offset = profile.peak_offset_bytes;
+  if (profile.working_share) {
+    const double working = profile.working_share->best * static_cast<double>(WorkingBytes(device));
+    offset.low += working;
+    offset.best += working;
+    offset.high += working;
+    offset.how = fmt::format("{:.0f} B, and {:.4f} B for each byte that comes and goes", profile.peak_offset_bytes.best,
+                             profile.working_share->best);
+  }
   const bool has_bounds = profile.session_count >= kSessionsForBounds;
   const double best = std::max(0.0, offset.best);
   if (has_bounds) {

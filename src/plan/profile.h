@@ -18,7 +18,8 @@ struct Profile {
   std::string engine_version;  // empty: not known
   std::string device;
   int64_t session_count = 0;
-  Constant peak_offset_bytes;                      // measured - planned peak of the framework; may be negative
+  Constant peak_offset_bytes;             // measured - planned peak of the framework; may be negative
+  std::optional<Constant> working_share;  // and for each byte that comes and goes; nothing when sessions are too alike
   std::optional<Constant> reserved_per_allocated;  // nothing when no recording tells what was reserved
   std::string name;                                // the file that it was read from
 };
@@ -29,9 +30,14 @@ struct CalibrationSample {
   uint64_t planned_peak_bytes = 0;
   uint64_t measured_peak_bytes = 0;
   std::optional<uint64_t> reserved_peak_bytes;
+  uint64_t working_bytes = 0;  // of the planned peak, what comes and goes
 };
 
-/// Smallest, median and largest of the samples; at least one.
+/// Lines inside the framework's peak that do not stay.
+uint64_t WorkingBytes(const DevicePlan& device);
+
+/// Smallest, median and largest of the samples; at least one. Three and more whose working bytes differ by half also
+/// give what goes with these: a line of least squares, of which the offset is what stays.
 Profile FitProfile(const std::vector<CalibrationSample>& samples);
 
 /// TOML with the schema memstrata.plan_profile/1.

@@ -36,7 +36,7 @@ Result<std::vector<Plan>> RankCards(const PlanRequest& request, const std::vecto
     trial.card = card;
     MEMSTRATA_ASSIGN_OR_RETURN(Plan plan, MakePlan(trial));
     const bool lacks_memory = plan.fits == false && plan.target->unsupported.empty() && plan.target->runs_engine;
-    if (may_spread && lacks_memory) {
+    if (may_spread && lacks_memory && card.joins) {
       if (std::optional<Plan> spread = SpreadOver(trial)) plan = *std::move(spread);
     }
     plans.push_back(std::move(plan));

@@ -6,7 +6,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "plan/model/weights_file.h"
 #include "plan/toml_table.h"
@@ -27,7 +29,41 @@ bool FileExists(const std::string& path) {
   return file != nullptr;
 }
 
+Result<ModelDescription> DescribeFile(const std::string& path);
+
+// A checkpoint as Hugging Face lays it out: the configuration says the layers, the weights' headers their bytes.
+Result<ModelDescription> DescribeFolder(const std::string& folder) {
+  std::string weights;
+  for (const char* name : {"model.safetensors.index.json", "model.safetensors",
+                           "diffusion_pytorch_model.safetensors.index.json", "diffusion_pytorch_model.safetensors"}) {
+    if (weights.empty() && FileExists(folder + "/" + name)) weights = folder + "/" + name;
+  }
+  const std::string config = folder + "/config.json";
+  if (!FileExists(config)) {
+    if (!weights.empty()) return DescribeFile(weights);
+    return tl::unexpected(
+        Error{ErrorCode::kNotFound, "The folder has neither config.json nor model.safetensors.", folder, {}});
+  }
+  MEMSTRATA_ASSIGN_OR_RETURN(ModelDescription model, DescribeFile(config));
+  model.name = std::filesystem::path(folder + "/").parent_path().filename().string();
+  if (weights.empty()) return model;
+  MEMSTRATA_ASSIGN_OR_RETURN(const ModelDescription stored, DescribeFile(weights));
+  model.stored_weight_bytes = stored.stored_weight_bytes;
+  model.source += " and " + stored.source;
+  for (const std::string& note : stored.notes) {
+    if (note.starts_with("The header says nothing")) continue;  // the configuration does
+    model.notes.push_back(note);
+  }
+  if (!model.stored_format && stored.parameter_count != model.parameter_count) {
+    model.notes.push_back(fmt::format("The weights files hold {} parameters, the configuration makes {}.",
+                                      stored.parameter_count, model.parameter_count));
+  }
+  return model;
+}
+
 Result<ModelDescription> DescribeFile(const std::string& path) {
+  std::error_code problem;
+  if (std::filesystem::is_directory(path, problem)) return DescribeFolder(path);
   if (path.ends_with(".safetensors") || path.ends_with(".gguf") || path.ends_with(".index.json")) {
     Result<ModelDescription> model = DescribeWeightsFile(path);
     if (!model) return tl::unexpected(WithFile(model.error(), path));

@@ -46,7 +46,7 @@ void AddWeights(const ModelDescription& model, const Workload& w, const char* te
   uint64_t weights = sizes.weight_bytes;
   std::string how = fmt::format("{:.6g} B x {} of {} parameters on one device", sizes.weight_each, rank.Total(),
                                 model.parameter_count);
-  if (model.stored_weight_bytes) {
+  if (model.stored_weight_bytes && !w.given.contains("weights")) {
     weights = *model.stored_weight_bytes / static_cast<uint64_t>(devices);
     how = fmt::format("sum of the file's tensors by their own types / {} devices", devices);
   }
@@ -71,6 +71,25 @@ void AddCache(const ModelDescription& model, const Workload& w, const char* term
 
 }  // namespace
 
+namespace {
+
+// Peak of one step: of llama.cpp its compute buffer, of the others what a dummy step was seen to take.
+Line StepLine(const ModelDescription& model, const Workload& w) {
+  if (w.engine == Engine::kLlamaCpp) {
+    const auto wide = static_cast<double>(model.vocabulary + model.hidden);
+    const double bytes = 4 * static_cast<double>(kLlamaCppBatchTokens) * wide;
+    return FromConstant("activations", "llama_cpp_compute", bytes,
+                        fmt::format("4 B x {} tokens of a batch x ({} words + {} hidden)", kLlamaCppBatchTokens,
+                                    model.vocabulary, model.hidden));
+  }
+  const double width = static_cast<double>(model.hidden) / 4096.0;
+  const double tokens = static_cast<double>(w.batched_tokens) / 8192.0;
+  return FromConstant("activations", "serving_activation_bytes", width * tokens,
+                      fmt::format("for hidden {} and {} tokens in one step", model.hidden, w.batched_tokens));
+}
+
+}  // namespace
+
 DevicePlan ServingDevice(const PlanRequest& request) {
   const Workload& w = request.workload;
   const ModelDescription& model = request.model;
@@ -83,9 +102,7 @@ DevicePlan ServingDevice(const PlanRequest& request) {
   }
   const double width = static_cast<double>(model.hidden) / 4096.0;
   if (model.hidden > 0) {
-    const double tokens = static_cast<double>(w.batched_tokens) / 8192.0;
-    Add(device, FromConstant("activations", "serving_activation_bytes", width * tokens,
-                             fmt::format("for hidden {} and {} tokens in one step", model.hidden, w.batched_tokens)));
+    Add(device, StepLine(model, w));
     if (HasGraphs(w.engine))
       Add(device,
           FromConstant("graphs", "serving_graph_bytes", width, fmt::format("CUDA graphs, hidden {}", model.hidden)));
@@ -97,12 +114,27 @@ DevicePlan ServingDevice(const PlanRequest& request) {
   return device;
 }
 
+namespace {
+
+// Bytes of a token on one device. Where some layers do not grow with each token, those of the given sequence count.
+double CacheEach(const PlanRequest& request) {
+  const Workload& w = request.workload;
+  const CacheLayout layout = LayoutOf(w);
+  double bytes = 0;
+  for (const ModelDescription* model : {&request.model, request.draft ? &*request.draft : nullptr}) {
+    if (model == nullptr) continue;
+    const double sequence = static_cast<double>(SequenceCacheBytes(*model, w.sequence, layout));
+    bytes += HasOneKind(*model) ? static_cast<double>(CacheBytesPerToken(*model, layout))
+                                : sequence / static_cast<double>(w.sequence);
+  }
+  return bytes / static_cast<double>(w.parallel.pipeline);
+}
+
+}  // namespace
+
 std::optional<CachePool> PoolOf(const PlanRequest& request, const DevicePlan& device) {
   if (!request.card || request.model.cache.empty()) return std::nullopt;
-  const CacheLayout layout = LayoutOf(request.workload);
-  const uint64_t both =
-      CacheBytesPerToken(request.model, layout) + (request.draft ? CacheBytesPerToken(*request.draft, layout) : 0);
-  const uint64_t each = both / static_cast<uint64_t>(request.workload.parallel.pipeline);
+  const double each = CacheEach(request);
   if (each == 0) return std::nullopt;
   uint64_t best = 0;
   uint64_t low = 0;
@@ -116,7 +148,7 @@ std::optional<CachePool> PoolOf(const PlanRequest& request, const DevicePlan& de
   }
   const uint64_t usable = UsableBytes(request);
   const auto rest = [usable](uint64_t others) { return usable > others ? usable - others : 0; };
-  return CachePool{rest(best), rest(high), rest(low), static_cast<int64_t>(rest(best) / each)};
+  return CachePool{rest(best), rest(high), rest(low), static_cast<int64_t>(static_cast<double>(rest(best)) / each)};
 }
 
 }  // namespace memstrata::plan

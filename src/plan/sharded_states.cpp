@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plan/engine_profile.h"
+#include "plan/model/adapter_targets.h"
 
 namespace memstrata::plan {
 namespace {
@@ -14,12 +15,6 @@ bool SplitsByTensor(Role role) {
 }
 
 int64_t DivideUp(int64_t value, int64_t by) { return (value + by - 1) / by; }
-
-bool IsLinear(const ParameterSpec& parameter) {
-  const bool is_linear =
-      parameter.role == Role::kColumn || parameter.role == Role::kRow || parameter.role == Role::kReplicatedLinear;
-  return is_linear && parameter.shape.size() == 2;
-}
 
 // Elements that Adafactor keeps of a tensor: a row and a column of each matrix, and all of what is none.
 double FactorsOf(const ParameterSpec& parameter, const Parallel& parallel) {
@@ -33,22 +28,16 @@ double FactorsOf(const ParameterSpec& parameter, const Parallel& parallel) {
   return matrices * (parameter.role == Role::kRow ? rows + columns / tensor : rows / tensor + columns);
 }
 
-bool IsAdapted(const ParameterSpec& parameter, const Workload& workload) {
-  if (!IsLinear(parameter)) return false;
-  if (workload.lora_targets.empty()) return true;
-  return std::any_of(workload.lora_targets.begin(), workload.lora_targets.end(),
-                     [&](const std::string& target) { return parameter.name.ends_with(target + ".weight"); });
-}
-
 // Trained parameters beside one frozen tensor.
-int64_t AdapterCount(const ParameterSpec& parameter, const ModelDescription& model, const Workload& workload) {
+int64_t AdapterCount(const ParameterSpec& parameter, const ModelDescription& model, const Workload& workload,
+                     const std::vector<std::string>& targets) {
   switch (workload.adapter) {
     case Adapter::kLowRank:
-      if (workload.lora_rank == 0 || !IsAdapted(parameter, workload)) return 0;
+      if (workload.lora_rank == 0 || !IsAdapterTarget(parameter, targets)) return 0;
       return workload.lora_rank * (parameter.shape[0] + parameter.shape[1]);
     case Adapter::kScaleAndBias:
       if (parameter.role == Role::kNorm) return CountElements(parameter);
-      return IsLinear(parameter) || parameter.role == Role::kHead ? 2 * parameter.shape[0] : 0;
+      return IsAdaptable(parameter) || parameter.role == Role::kHead ? 2 * parameter.shape[0] : 0;
     case Adapter::kPrompt:
       return parameter.layer >= kFirstAdapterPromptLayer && parameter.name.ends_with("o_proj.weight")
                  ? kAdapterPromptTokens * model.hidden + 1
@@ -95,6 +84,7 @@ RankParameters ParametersOfRank(const ModelDescription& model, const Workload& w
     rank.dense = DivideUp(model.parameter_count, parallel.tensor * parallel.pipeline);
     return rank;
   }
+  const std::vector<std::string> targets = AdapterTargets(model.model_type, workload.lora_targets);
   std::vector<int64_t> by_layer(static_cast<size_t>(model.layer_count + 1), 0);
   for (const ParameterSpec& parameter : model.parameters) {
     if (!IsOnStage(parameter, model, stage, parallel)) continue;
@@ -107,11 +97,11 @@ RankParameters ParametersOfRank(const ModelDescription& model, const Workload& w
       if (SplitsByTensor(parameter.role)) count = DivideUp(count, parallel.tensor);
       rank.dense += count;
     }
-    if (!IsLinear(parameter) && parameter.role != Role::kExpert) rank.beside_matrices += count;
+    if (!IsAdaptable(parameter) && parameter.role != Role::kExpert) rank.beside_matrices += count;
     const bool is_in_layer = parameter.layer >= 0 && parameter.layer < model.layer_count;
     if (is_in_layer) by_layer[static_cast<size_t>(parameter.layer)] += count;
     if (!is_in_layer) rank.outside_layers += count;
-    rank.adapters += AdapterCount(parameter, model, workload);
+    rank.adapters += AdapterCount(parameter, model, workload, targets);
   }
   rank.largest_layer = *std::max_element(by_layer.begin(), by_layer.end());
   return rank;
@@ -145,11 +135,14 @@ double OptimizerBytesEach(OptimizerName name, Precision precision, const RankPar
 
 namespace {
 
-// Bits of one tensor: quantised formats hold the linear layers, the rest stays in the precision.
+// Bits of one tensor: quantised formats hold matrices of linear layers and of experts, the rest stays in the precision.
 double BitsOf(const ParameterSpec& parameter, const Workload& workload) {
-  const bool is_linear = parameter.role == Role::kColumn || parameter.role == Role::kRow ||
-                         parameter.role == Role::kExpert || parameter.role == Role::kReplicatedLinear;
-  const WeightFormat format = is_linear ? workload.weight_format : WeightFormat::kAsPrecision;
+  const bool is_linear =
+      parameter.role == Role::kColumn || parameter.role == Role::kRow || parameter.role == Role::kReplicatedLinear;
+  constexpr size_t kExpertMatrices = 3;  // dimensions: experts, rows, columns
+  const bool is_expert = parameter.role == Role::kExpert && parameter.shape.size() == kExpertMatrices;
+  const WeightFormat format =
+      (is_linear || is_expert) && !parameter.keeps_precision ? workload.weight_format : WeightFormat::kAsPrecision;
   return BitsPerWeight(format, workload.precision);
 }
 
@@ -185,6 +178,10 @@ StateSizes SizesOfStates(const ModelDescription& model, const RankParameters& ra
   const auto total = static_cast<double>(rank.Total());
   StateSizes sizes;
   sizes.weight_each = MeanBits(model, workload) / 8.0;
+  const bool is_as_stored = model.stored_weight_bytes && !workload.given.contains("weights") &&
+                            (workload.task != Task::kTrain || workload.TrainsAdapters());
+  if (is_as_stored && model.parameter_count > 0)
+    sizes.weight_each = static_cast<double>(*model.stored_weight_bytes) / static_cast<double>(model.parameter_count);
   sizes.weight_bytes = static_cast<uint64_t>(sizes.weight_each * total);
   if (workload.task != Task::kTrain) return sizes;
   if (workload.TrainsAdapters()) {

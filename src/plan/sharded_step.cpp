@@ -308,6 +308,10 @@ void Sum(const PlanRequest& request, DevicePlan& device) {
   };
   device.framework_peak_low_bytes = times(spread.low);
   device.framework_peak_high_bytes = times(spread.high);
+  if (request.workload.engine == Engine::kJax) {  // XLA plans a program's memory: there is no caching allocator
+    device.framework_reserved_bytes = device.framework_peak_bytes;
+    return;
+  }
   device.framework_reserved_bytes = times(reserved.best);
   device.lines.push_back({"fragmentation", times(reserved.best - 1), 0, times(reserved.high - 1), Basis::kAssumed,
                           reserved.how, reserved.source, false, "PYTORCH_CUDA_ALLOC_CONF"});

@@ -7,6 +7,7 @@
 #include "plan/eager/encoder_model.h"
 #include "plan/eager/simulation.h"
 #include "plan/eager/t5_model.h"
+#include "plan/model/adapter_targets.h"
 #include "plan/outside.h"
 
 namespace memstrata::plan {
@@ -17,6 +18,8 @@ using eager::SimulationOptions;
 using eager::SimulationResult;
 
 constexpr uint64_t kHopperWorkspaceBytes = uint64_t{32} << 20;  // of cuBLAS, from compute capability 9.0 on
+
+constexpr int64_t kSelectiveEvery = 2;  // "selective" without an engine that chooses operators: every second layer
 
 eager::OptimizerKind KindOf(OptimizerName name) {
   using O = OptimizerName;
@@ -47,10 +50,6 @@ eager::OptimizerKind KindOf(OptimizerName name) {
   return K::kNone;
 }
 
-bool HasSimulatedOptimizer(OptimizerName name) {
-  return name != OptimizerName::kAdamW8bit && name != OptimizerName::kLion && name != OptimizerName::kMuon;
-}
-
 void SetPrecision(Precision precision, SimulationOptions& options) {
   using eager::DType;
   switch (precision) {
@@ -75,11 +74,11 @@ void SetPrecision(Precision precision, SimulationOptions& options) {
 eager::CheckpointKind CheckpointOf(Recompute recompute) {
   switch (recompute) {
     case Recompute::kFull:
+    case Recompute::kSelective:
       return eager::CheckpointKind::kNonReentrant;
     case Recompute::kFullReentrant:
       return eager::CheckpointKind::kReentrant;
     case Recompute::kNone:
-    case Recompute::kSelective:
       return eager::CheckpointKind::kNone;
   }
   return eager::CheckpointKind::kNone;
@@ -98,14 +97,18 @@ SimulationOptions OptionsOf(const PlanRequest& request) {
   options.run.target_sequence = w.target_sequence;
   options.run.mask = static_cast<eager::MaskKind>(w.mask);
   options.run.checkpoint = CheckpointOf(w.recompute);
+  options.run.checkpoint_every = w.recompute == Recompute::kSelective ? kSelectiveEvery : 1;
+  options.run.loss = static_cast<eager::LossKind>(w.loss);
   options.run.attention = w.eager_attention ? eager::AttentionKind::kEager : eager::AttentionKind::kFused;
   options.run.use_cache =
       w.use_cache && (w.task != Task::kTrain || options.run.checkpoint == eager::CheckpointKind::kNone);
   options.run.is_training = w.task == Task::kTrain;
   options.run.logits_to_keep = w.logits_to_keep;
+  options.run.generates = w.task == Task::kGenerate;
   const bool is_packed = w.weight_format != WeightFormat::kAsPrecision;
   options.adapters = {static_cast<eager::AdapterForm>(w.adapter), w.lora_rank, w.lora_dropout,
-                      is_packed ? BitsPerWeight(w.weight_format, w.precision) : 0, w.lora_targets};
+                      is_packed ? BitsPerWeight(w.weight_format, w.precision) : 0,
+                      AdapterTargets(request.model.model_type, w.lora_targets)};
   options.accumulation = w.accumulation;
   options.sets_grads_to_none = w.sets_grads_to_none;
   options.keeps_outputs = w.keeps_outputs;
@@ -162,7 +165,22 @@ constexpr Term kTerms[] = {
     {Category::kOther, "other", false, "the rest", ""},
 };
 
-void AddLines(const SimulationResult& result, const Workload& workload, DevicePlan& device) {
+// "2 B x 124439808 parameters" for what goes with the parameters; the step's sizes for the rest.
+std::string FormulaOf(Category category, uint64_t bytes, const PlanRequest& request) {
+  const Workload& w = request.workload;
+  const bool is_state =
+      category == Category::kParameter || category == Category::kGradient || category == Category::kOptimizerState;
+  if (is_state && !w.TrainsAdapters() && request.model.parameter_count > 0) {
+    const double each = static_cast<double>(bytes) / static_cast<double>(request.model.parameter_count);
+    return fmt::format("{:.6g} B x {} parameters", each, request.model.parameter_count);
+  }
+  const auto* encoder = std::get_if<EncoderSpec>(&request.model.step);
+  const bool is_of_images = encoder != nullptr && !encoder->text;
+  return is_of_images ? fmt::format("batch of {} images, {}", w.batch, Name(w.precision))
+                      : fmt::format("batch {} x sequence {}, {}", w.batch, w.sequence, Name(w.precision));
+}
+
+void AddLines(const SimulationResult& result, const PlanRequest& request, DevicePlan& device) {
   const Constant& spread = GetConstant("simulated_peak");
   const auto scaled = [](uint64_t bytes, double factor) {
     return static_cast<uint64_t>(static_cast<double>(bytes) * factor);
@@ -179,8 +197,7 @@ void AddLines(const SimulationResult& result, const Workload& workload, DevicePl
               "simulated step of transformers 4.57 on PyTorch 2.7",
               term.is_persistent,
               term.changed_by};
-    line.how = fmt::format("{}: batch {} x sequence {}, {}", term.what, workload.batch, workload.sequence,
-                           Name(workload.precision));
+    line.how = fmt::format("{}: {}", term.what, FormulaOf(term.category, bytes, request));
     if (!term.is_persistent) {
       line.low_bytes = scaled(bytes, spread.low);
       line.high_bytes = scaled(bytes, spread.high);
@@ -200,7 +217,8 @@ void AddPackedOverhead(const PlanRequest& request, DevicePlan& device) {
   for (const ParameterSpec& parameter : request.model.parameters) {
     const bool is_linear =
         parameter.role == Role::kColumn || parameter.role == Role::kRow || parameter.role == Role::kReplicatedLinear;
-    if (is_linear && parameter.shape.size() == 2) packed += static_cast<double>(CountElements(parameter));
+    if (is_linear && parameter.shape.size() == 2 && !parameter.keeps_precision)
+      packed += static_cast<double>(CountElements(parameter));
   }
   const Constant& fixed = GetConstant("packed_training_fixed_bytes");
   const Constant& each = GetConstant("packed_training_bytes_each");
@@ -222,7 +240,9 @@ void AddPackedOverhead(const PlanRequest& request, DevicePlan& device) {
 void AddOutsideOfPeak(const PlanRequest& request, const SimulationResult& result, DevicePlan& device) {
   const uint64_t cached =
       result.peak_reserved_bytes - std::min(result.peak_reserved_bytes, result.peak.allocated_bytes);
-  device.lines.push_back({"fragmentation", cached, 0, cached + cached / 2, Basis::kComputed,
+  const auto most =
+      static_cast<uint64_t>(static_cast<double>(cached) * GetConstant("simulated_fragmentation_line").high);
+  device.lines.push_back({"fragmentation", cached, 0, most, Basis::kComputed,
                           "segments that the allocator holds beyond what is allocated at the peak",
                           "model of the caching allocator", false, "PYTORCH_CUDA_ALLOC_CONF"});
   AddOutsideLines(request, device);
@@ -242,12 +262,17 @@ void AddPhases(const SimulationResult& result, DevicePlan& device) {
 
 }  // namespace
 
+bool HasSimulatedOptimizer(OptimizerName name) {
+  return name != OptimizerName::kAdamW8bit && name != OptimizerName::kLion && name != OptimizerName::kMuon;
+}
+
 bool CanSimulate(const PlanRequest& request) {
   const Workload& w = request.workload;
+  const bool is_usual = w.loss == Loss::kPlain && w.recompute != Recompute::kSelective;
+  if (!is_usual && request.model.decoder() == nullptr) return false;  // loss and layers of causal models only
   return request.model.HasSimulatedStep() && w.engine == Engine::kTorch && w.parallel.DeviceCount() == 1 &&
          w.task != Task::kServe && (w.weight_format == WeightFormat::kAsPrecision || w.TrainsAdapters()) &&
-         w.offload == Offload::kNone && HasSimulatedOptimizer(w.optimizer) && !w.is_compiled &&
-         w.loss == Loss::kPlain && w.recompute != Recompute::kSelective;
+         w.offload == Offload::kNone && HasSimulatedOptimizer(w.optimizer) && !w.is_compiled;
 }
 
 DevicePlan SimulateDevice(const PlanRequest& request) {
@@ -259,7 +284,7 @@ DevicePlan SimulateDevice(const PlanRequest& request) {
       },
       options);
   DevicePlan device;
-  AddLines(result, request.workload, device);
+  AddLines(result, request, device);
   // Adapters are code of the trainer, not of the model.
   device.peak_spread = request.workload.TrainsAdapters() ? "simulated_adapter_peak" : "simulated_peak";
   const Constant& spread = GetConstant(device.peak_spread);

@@ -11,6 +11,11 @@ namespace {
 
 constexpr size_t kMostPoints = 64;
 
+bool IsWhole(std::string_view text, int64_t& value) {
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return problem == std::errc{} && end == text.data() + text.size();
+}
+
 Result<std::vector<std::string>> Values(std::string_view text) {
   std::vector<std::string> values;
   const size_t dots = text.find("..");
@@ -26,8 +31,7 @@ Result<std::vector<std::string>> Values(std::string_view text) {
     int64_t last = 0;
     const std::string_view low = text.substr(0, dots);
     const std::string_view high = text.substr(dots + 2);
-    const bool is_range = std::from_chars(low.data(), low.data() + low.size(), first).ec == std::errc{} &&
-                          std::from_chars(high.data(), high.data() + high.size(), last).ec == std::errc{};
+    const bool is_range = IsWhole(low, first) && IsWhole(high, last);
     if (!is_range || first < 1 || last < first || last > (int64_t{1} << 40)) {
       return Fail(ErrorCode::kInvalidArgument,
                   fmt::format("A range is written FIRST..LAST with whole numbers above 0; \"{}\" is not.", text));
@@ -37,6 +41,16 @@ Result<std::vector<std::string>> Values(std::string_view text) {
   }
   if (values.size() > kMostPoints) return Fail(ErrorCode::kInvalidArgument, "A sweep takes at most 64 values.");
   return values;
+}
+
+bool IsRising(const std::vector<std::string>& values) {
+  int64_t last = -1;
+  return std::all_of(values.begin(), values.end(), [&last](const std::string& text) {
+    int64_t value = 0;
+    const bool rises = IsWhole(text, value) && value > last;
+    last = value;
+    return rises;
+  });
 }
 
 Result<SweepPoint> PlanPoint(const PlanRequest& request, std::string_view input, const std::string& value) {
@@ -62,6 +76,7 @@ Result<Sweep> RunSweep(const PlanRequest& request, std::string_view specificatio
     MEMSTRATA_ASSIGN_OR_RETURN(SweepPoint point, PlanPoint(request, sweep.input, value));
     sweep.points.push_back(std::move(point));
   }
+  if (!IsRising(values)) return sweep;  // of names, or in another order: there is no point from which on it breaks
   const auto breaks = [](const SweepPoint& a, const SweepPoint& b) { return a.fits == true && b.fits == false; };
   auto at = std::adjacent_find(sweep.points.begin(), sweep.points.end(), breaks);
   const bool is_range = specification.find("..") != std::string_view::npos;

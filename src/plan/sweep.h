@@ -16,7 +16,7 @@ struct SweepPoint {
 struct Sweep {
   std::string input;
   std::vector<SweepPoint> points;
-  /// Index of the first point that no longer fits after one that did.
+  /// Index of the first point that no longer fits after one that did, where the values are rising numbers.
   std::optional<size_t> break_point;
 };
 

@@ -72,7 +72,11 @@ std::string QuoteToml(std::string_view text) {
   std::string out = "\"";
   for (const char c : ReplaceInvalidUtf8(text)) {
     if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      out += fmt::format("\\u{:04X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    } else {
+      out += c;
+    }
   }
   return out + '"';
 }

@@ -67,6 +67,20 @@ const Names<WeightFormat>& WeightFormats() {
                                            {WeightFormat::kQ8_0, "q8_0"}}};
   return kNames;
 }
+const Names<CacheFormat>& CacheFormats() {
+  static const Names<CacheFormat> kNames{{{CacheFormat::k16, "16"},
+                                          {CacheFormat::k32, "32"},
+                                          {CacheFormat::k8, "8"},
+                                          {CacheFormat::k8Scaled, "8+scales"},
+                                          {CacheFormat::kFp8Latent, "fp8_ds_mla"},
+                                          {CacheFormat::kQ8_0, "q8_0"},
+                                          {CacheFormat::kQ5_1, "q5_1"},
+                                          {CacheFormat::kQ5_0, "q5_0"},
+                                          {CacheFormat::kQ4_1, "q4_1"},
+                                          {CacheFormat::kQ4_0, "q4_0"},
+                                          {CacheFormat::kNvfp4, "nvfp4"}}};
+  return kNames;
+}
 const Names<OptimizerName>& Optimizers() {
   using O = OptimizerName;
   static const Names<O> kNames{{{O::kNone, "none"},
@@ -120,6 +134,16 @@ const Names<Sharding>& Shardings() {
   return kNames;
 }
 
+// Widths that are written as numbers stand for llama.cpp's formats.
+Result<CacheFormat> ParseCacheFormat(std::string_view input, std::string_view text) {
+  constexpr std::pair<std::string_view, std::string_view> kWidths[] = {
+      {"8.5", "q8_0"}, {"6", "q5_1"}, {"5.5", "q5_0"}, {"5", "q4_1"}, {"4.5", "q4_0"}, {"f16", "16"}, {"f32", "32"}};
+  for (const auto& [width, name] : kWidths) {
+    if (text == width) return CacheFormats().Parse(input, name);
+  }
+  return CacheFormats().Parse(input, text);
+}
+
 constexpr int64_t kLargestInput = int64_t{1} << 40;
 
 Result<int64_t> ParseWhole(std::string_view input, std::string_view text, int64_t least) {
@@ -159,9 +183,17 @@ std::vector<std::string_view> SplitAt(std::string_view text, char separator) {
 
 // "tp=4,dp=2,zero=3"
 Status SetParallel(Parallel& parallel, std::string_view text) {
+  std::set<std::string_view> named;
   for (const std::string_view part : SplitAt(text, ',')) {
     const size_t equals = part.find('=');
     const std::string_view key = part.substr(0, equals);
+    const bool is_second = !named.insert(key == "fsdp" ? "dp" : key).second;
+    if (is_second)
+      return Fail(
+          ErrorCode::kInvalidArgument,
+          key == "dp" || key == "fsdp"
+              ? "dp is given twice: fsdp is dp with zero=3; for groups that each hold all shards there is replicas."
+              : fmt::format("{} is given twice.", key));
     const std::string_view value = equals == std::string_view::npos ? "" : part.substr(equals + 1);
     if (key == "sp") {
       MEMSTRATA_ASSIGN_OR_RETURN(parallel.sequence_parallel, ParseFlag("parallel sp", value));
@@ -219,12 +251,12 @@ int64_t* NumberOf(Workload& w, std::string_view name) {
   if (name == "concurrency") return &w.concurrency;
   if (name == "batched-tokens") return &w.batched_tokens;
   if (name == "accumulation") return &w.accumulation;
-  if (name == "kv-bits") return &w.kv_bits;
   if (name == "deferred-head-gradients") return &w.deferred_head_gradients;
   if (name == "logits-to-keep") return &w.logits_to_keep;
   if (name == "lora-rank") return &w.lora_rank;
   if (name == "devices") return &w.devices;
   if (name == "draft-tokens") return &w.draft_tokens;
+  if (name == "data-workers") return &w.data_workers;
   return nullptr;
 }
 
@@ -241,7 +273,7 @@ bool* FlagOf(Workload& w, std::string_view name) {
 bool MayBeZero(std::string_view name) {
   return name == "target-sequence" || name == "new-tokens" || name == "logits-to-keep" || name == "lora-rank" ||
          name == "draft-tokens" || name == "images" || name == "devices" || name == "image-tokens" ||
-         name == "deferred-head-gradients";
+         name == "deferred-head-gradients" || name == "data-workers";
 }
 
 Status SetChoice(Workload& w, std::string_view name, std::string_view value) {
@@ -253,6 +285,8 @@ Status SetChoice(Workload& w, std::string_view name, std::string_view value) {
     MEMSTRATA_ASSIGN_OR_RETURN(w.precision, Precisions().Parse(name, value));
   } else if (name == "weights") {
     MEMSTRATA_ASSIGN_OR_RETURN(w.weight_format, WeightFormats().Parse(name, value));
+  } else if (name == "kv-bits") {
+    MEMSTRATA_ASSIGN_OR_RETURN(w.cache_format, ParseCacheFormat(name, value));
   } else if (name == "optimizer") {
     MEMSTRATA_ASSIGN_OR_RETURN(w.optimizer, Optimizers().Parse(name, value));
   } else if (name == "recompute") {
@@ -271,6 +305,8 @@ Status SetChoice(Workload& w, std::string_view name, std::string_view value) {
     w.eager_attention = value == "eager";
   } else if (name == "memory-fraction") {
     MEMSTRATA_ASSIGN_OR_RETURN(w.memory_fraction, ParseShare(name, value));
+    if (w.memory_fraction == 0)
+      return Fail(ErrorCode::kInvalidArgument, "memory-fraction is above 0: with 0 the engine takes nothing.");
   } else if (name == "lora-dropout") {
     MEMSTRATA_ASSIGN_OR_RETURN(w.lora_dropout, ParseShare(name, value));
   } else {
@@ -285,6 +321,7 @@ std::string_view Name(Task value) { return Tasks().Of(value); }
 std::string_view Name(Engine value) { return Engines().Of(value); }
 std::string_view Name(Precision value) { return Precisions().Of(value); }
 std::string_view Name(WeightFormat value) { return WeightFormats().Of(value); }
+std::string_view Name(CacheFormat value) { return CacheFormats().Of(value); }
 std::string_view Name(OptimizerName value) { return Optimizers().Of(value); }
 std::string_view Name(Recompute value) { return Recomputes().Of(value); }
 std::string_view Name(Loss value) { return Losses().Of(value); }
@@ -302,6 +339,8 @@ Status SetInput(Workload& workload, std::string_view name, std::string_view valu
     MEMSTRATA_TRY(SetParallel(workload.parallel, value));
   } else if (name == "asset") {
     MEMSTRATA_TRY(SetAsset(workload, value));
+  } else if (name == "data") {
+    MEMSTRATA_ASSIGN_OR_RETURN(workload.data_bytes, ParseBytes(value));
   } else if (name == "lora-targets") {
     workload.lora_targets.clear();
     if (value != "all-linear") {
@@ -333,7 +372,7 @@ std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload&
           {"accumulation", number(w.accumulation)},
           {"precision", std::string(Name(w.precision))},
           {"weights", std::string(Name(w.weight_format))},
-          {"kv-bits", number(w.kv_bits)},
+          {"kv-bits", std::string(Name(w.cache_format))},
           {"optimizer", std::string(Name(w.optimizer))},
           {"recompute", std::string(Name(w.recompute))},
           {"loss", std::string(Name(w.loss))},
@@ -355,6 +394,8 @@ std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload&
           {"devices", number(w.devices)},
           {"offload", std::string(Name(w.offload))},
           {"draft-tokens", number(w.draft_tokens)},
+          {"data", std::to_string(w.data_bytes)},
+          {"data-workers", number(w.data_workers)},
           {"parallel", fmt::format("tp={},pp={},cp={},ep={},etp={},dp={},vpp={},sp={},zero={}", p.tensor, p.pipeline,
                                    p.context, p.expert, p.ExpertTensor(), p.data, p.virtual_stages,
                                    flag(p.sequence_parallel), static_cast<int>(p.sharding))}};

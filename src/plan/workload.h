@@ -29,6 +29,20 @@ enum class WeightFormat : uint8_t {
   kQ4KM,
   kQ8_0
 };
+/// Of cached keys and values; the numbers are bits of an element.
+enum class CacheFormat : uint8_t {
+  k16,
+  k32,
+  k8,
+  k8Scaled,    // and a float32 scale for each token and head
+  kFp8Latent,  // latent vectors in 8 bits with a scale for each 128 elements, their rotary part in 16 (FlashMLA)
+  kQ8_0,       // llama.cpp's blocks of 32 elements
+  kQ5_1,
+  kQ5_0,
+  kQ4_1,
+  kQ4_0,
+  kNvfp4,
+};
 enum class OptimizerName : uint8_t {
   kNone,
   kAdamW,
@@ -46,7 +60,7 @@ enum class OptimizerName : uint8_t {
 enum class Recompute : uint8_t { kNone, kSelective, kFull, kFullReentrant };
 enum class Loss : uint8_t {
   kPlain,        // scores, then softmax
-  kFused,        // one kernel that does not work in place
+  kFused,        // one kernel
   kChunked,      // an eighth of the tokens at a time
   kLinearFused,  // the scores are never written out
 };
@@ -106,7 +120,7 @@ struct Workload {
   int64_t accumulation = 1;
   Precision precision = Precision::kBfloat16;
   WeightFormat weight_format = WeightFormat::kAsPrecision;
-  int64_t kv_bits = 16;
+  CacheFormat cache_format = CacheFormat::k16;
   OptimizerName optimizer = OptimizerName::kAdamW;
   Recompute recompute = Recompute::kNone;
   Loss loss = Loss::kPlain;
@@ -130,6 +144,8 @@ struct Workload {
   int64_t draft_tokens = 0;  // speculative decoding: proposed in one step
   Parallel parallel;
   std::vector<Asset> assets;
+  uint64_t data_bytes = 0;                   // of the data set on disk, 0: not given
+  int64_t data_workers = 0;                  // processes that read and decode data, for each device
   std::set<std::string, std::less<>> given;  // names of the inputs that were given; the others are assumptions
 
   bool TrainsAdapters() const { return lora_rank > 0 || adapter != Adapter::kLowRank; }
@@ -139,6 +155,7 @@ std::string_view Name(Task value);
 std::string_view Name(Engine value);
 std::string_view Name(Precision value);
 std::string_view Name(WeightFormat value);
+std::string_view Name(CacheFormat value);
 std::string_view Name(OptimizerName value);
 std::string_view Name(Recompute value);
 std::string_view Name(Loss value);
@@ -172,7 +189,9 @@ inline constexpr InputHelp kWorkloadInputs[] = {
     {"--weights", "NAME",
      "Format of frozen or served weights: same, int8, fp8, nf4, nf4-dq, int4, mxfp4, nvfp4, q4_k_m, q8_0 (default "
      "same)"},
-    {"--kv-bits", "N", "Bits of one cached key or value element (default 16)"},
+    {"--kv-bits", "FORMAT",
+     "Bits of one cached key or value element: 16, 32, 8, 8+scales (a scale for each token and head), fp8_ds_mla "
+     "(latent vectors), q8_0, q5_1, q5_0, q4_1, q4_0 (or 8.5, 6, 5.5, 5, 4.5), nvfp4 (default 16)"},
     {"--optimizer", "NAME",
      "none, adamw, adamw_fused, adamw_forloop, adamw_8bit, sgd, sgd_momentum, adafactor_hf, adafactor_torch, lion, "
      "muon (default adamw)"},
@@ -202,6 +221,8 @@ inline constexpr InputHelp kWorkloadInputs[] = {
      "What stays in host memory: none, optimizer, all (with zero=3 also the weights) (default none)"},
     {"--draft-tokens", "N", "Serving: tokens that a draft model proposes in one step (default 0)"},
     {"--parallel", "DEGREES", "Degrees, as tp=4,pp=2,cp=1,ep=1,dp=2,zero=3,sp=yes (default 1 each)"},
+    {"--data", "SIZE", "Data set on disk, as 500GiB (default: not planned)"},
+    {"--data-workers", "N", "Processes that read and decode data, for each device (default 0)"},
     {"--asset", "NAME=SIZE", "Memory that you name, as scene=3GiB; may be repeated"},
 };
 /// An input as text, as it takes effect.

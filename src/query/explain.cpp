@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "query/phase_confidence.h"
+
 namespace memstrata {
 namespace {
 
@@ -15,10 +17,13 @@ HeapExplained ExplainHeap(const Store& store, const Heap& heap, uint64_t capacit
     explained.steps.push_back(
         {span, analysis.HighestIn(span.begin_seq, span.end_seq).bytes, analysis.live.At(Moment{span.end_seq})});
   }
-  for (const PhaseSpan& span : analysis.timeline.phases) {
+  const std::vector<double> confidences = FindPhaseConfidences(analysis);
+  for (size_t i = 0; i < analysis.timeline.phases.size(); ++i) {
+    const PhaseSpan& span = analysis.timeline.phases[i];
     const int64_t delta_bytes = static_cast<int64_t>(analysis.live.At(Moment{span.end_seq})) -
                                 static_cast<int64_t>(analysis.live.At(Moment{span.begin_seq}));
-    explained.phases.push_back({span, analysis.HighestIn(span.begin_seq, span.end_seq).bytes, delta_bytes});
+    explained.phases.push_back(
+        {span, analysis.HighestIn(span.begin_seq, span.end_seq).bytes, delta_bytes, confidences[i]});
   }
   explained.bands = FindBands(analysis);
   explained.marks = FindMarks(analysis);
@@ -38,20 +43,6 @@ HeapExplained ExplainHeap(const Store& store, const Heap& heap, uint64_t capacit
 }
 
 }  // namespace
-
-double PhaseConfidence(PhaseBasis basis) {
-  switch (basis) {
-    case PhaseBasis::kAnnotation:
-      return 1.0;
-    case PhaseBasis::kStack:
-      return 0.99;
-    case PhaseBasis::kOrder:
-      return 0.8;
-    case PhaseBasis::kPeriod:
-      return 0.5;
-  }
-  return 0.5;
-}
 
 Result<ExplainAnswer> Explain(const Store& store, const ExplainOptions& options) {
   ExplainAnswer answer{&store, {}};

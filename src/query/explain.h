@@ -31,6 +31,7 @@ struct PhaseExplained {
   PhaseSpan span;
   uint64_t peak_live_bytes = 0;
   int64_t delta_bytes = 0;
+  double confidence = 0;  // 0 to 1, from the evidence in this recording
 };
 
 struct HeapExplained {
@@ -49,10 +50,6 @@ struct ExplainAnswer {
   const Store* store = nullptr;
   std::vector<HeapExplained> heaps;
 };
-
-/// Share of events whose phase is right on labelled recordings, by what it was recognised by
-/// (docs/explanation/phases.md).
-double PhaseConfidence(PhaseBasis basis);
 
 /// errors: kInvalidArgument (no such heap; the message lists them)
 /// cost: O(events + allocations log allocations) per heap

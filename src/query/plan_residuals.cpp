@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <set>
 
 #include "query/summary.h"
 
@@ -41,16 +43,49 @@ std::optional<uint64_t> Of(const MeasuredPeak& peak, const std::string& category
   return found->second;
 }
 
-// A ratio that is within a hundredth of a whole number.
-bool IsNear(double ratio, double whole) { return std::abs(ratio - whole) <= 0.01 * whole; }
+// A ratio that is within a tenth of a whole number: a model may have another table or head than the one planned.
+bool IsNear(double ratio, double whole) { return std::abs(ratio - whole) <= 0.1 * whole; }
+
+constexpr uint64_t kLargeBytes = uint64_t{1} << 20;
+constexpr size_t kMostLargeSizes = 4096;
+
+std::vector<uint64_t> LargeSizes(const Store& store, const Heap& heap) {
+  std::set<uint64_t, std::greater<>> sizes;
+  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
+    const uint64_t size = store.allocations.size_bytes[row];
+    if (size >= kLargeBytes && size != kUnknownBytes && sizes.size() < kMostLargeSizes) sizes.insert(size);
+  }
+  return {sizes.begin(), sizes.end()};
+}
+
+// Rows of `row_bytes` that a request holds, itself or rounded up to the allocator's 512 bytes.
+std::optional<int64_t> RowsOf(uint64_t size_bytes, uint64_t row_bytes) {
+  constexpr uint64_t kRounding = 512;
+  const uint64_t rows = size_bytes / row_bytes;
+  const uint64_t exact = rows * row_bytes;
+  const uint64_t rounded = (exact + kRounding - 1) / kRounding * kRounding;
+  if (rows == 0 || (size_bytes != exact && size_bytes != rounded)) return std::nullopt;
+  return static_cast<int64_t>(rows);
+}
+
+// Batch and sequence of so many tokens; what was given is kept, and nothing is set where it does not divide them.
+std::pair<int64_t, int64_t> Divide(int64_t tokens, const plan::PlanRequest& request) {
+  const plan::Workload& w = request.workload;
+  if (w.given.contains("batch")) return {w.batch, tokens % w.batch == 0 ? tokens / w.batch : 0};
+  if (w.given.contains("sequence")) return {tokens % w.sequence == 0 ? tokens / w.sequence : 0, w.sequence};
+  const int64_t most = request.model.max_positions > 0 ? request.model.max_positions : tokens;
+  int64_t batch = std::max<int64_t>(1, (tokens + most - 1) / most);
+  while (batch < tokens && tokens % batch != 0) ++batch;
+  return {batch, tokens / batch};
+}
 
 std::string PrecisionOf(const MeasuredPeak& peak, const plan::PlanRequest& request) {
   const std::optional<uint64_t> parameters = Of(peak, "parameter");
   if (!parameters || request.model.parameter_count == 0) return "";
   const double each = static_cast<double>(*parameters) / static_cast<double>(request.model.parameter_count);
+  if (Of(peak, "autocast_copy").value_or(0) > 0) return "bf16_autocast";
   if (IsNear(each, 2)) return "bf16";
-  if (!IsNear(each, 4)) return "";
-  return Of(peak, "autocast_copy").value_or(0) > 0 ? "bf16_autocast" : "fp32";
+  return IsNear(each, 4) ? "fp32" : "";
 }
 
 std::string OptimizerOf(const MeasuredPeak& peak) {
@@ -75,6 +110,7 @@ Result<MeasuredPeak> MeasurePeak(const Store& store) {
   MeasuredPeak peak;
   peak.heap = highest->heap->id;
   if (highest->heap->capacity_bytes != kUnknownBytes) peak.capacity_bytes = highest->heap->capacity_bytes;
+  peak.large_sizes = LargeSizes(store, *highest->heap);
   for (const Holder& holder : highest->holders) peak.bytes_by_category[holder.name] += holder.bytes;
   if (highest->block_peak) peak.allocated_bytes = highest->block_peak->bytes;
   if (highest->reserved_peak) peak.reserved_bytes = highest->reserved_peak->bytes;
@@ -82,6 +118,26 @@ Result<MeasuredPeak> MeasurePeak(const Store& store) {
   peak.has_gaps = reason != LowerBoundReason::kExact && reason != LowerBoundReason::kLateStart;
   if (highest->is_lower_bound) peak.lower_bound_reason = highest->lower_bound_reason;
   return peak;
+}
+
+std::optional<int64_t> StepTokens(const MeasuredPeak& peak, const plan::ModelDescription& model) {
+  constexpr int64_t kFewestTokens = 16;
+  constexpr int64_t kRarestWords = 1000;  // rows of fewer words would be found in any size
+  if (model.vocabulary < kRarestWords) return std::nullopt;
+  for (const uint64_t size : peak.large_sizes) {
+    for (const uint64_t width : {uint64_t{4}, uint64_t{2}}) {
+      const std::optional<int64_t> rows = RowsOf(size, width * static_cast<uint64_t>(model.vocabulary));
+      if (!rows || *rows < kFewestTokens) continue;
+      // The scores are there in both widths; a table of words is in neither.
+      const uint64_t other = static_cast<uint64_t>(*rows) * static_cast<uint64_t>(model.vocabulary) * (6 - width);
+      const bool has_other = std::any_of(peak.large_sizes.begin(), peak.large_sizes.end(), [&](uint64_t found) {
+        return RowsOf(found, other / static_cast<uint64_t>(*rows)) == rows;
+      });
+      const bool is_table = *rows == model.hidden;
+      if (has_other && !is_table) return rows;
+    }
+  }
+  return std::nullopt;
 }
 
 std::vector<std::pair<std::string, std::string>> FillFromRecording(const MeasuredPeak& peak,
@@ -93,6 +149,13 @@ std::vector<std::pair<std::string, std::string>> FillFromRecording(const Measure
   };
   fill("precision", PrecisionOf(peak, request));
   fill("optimizer", OptimizerOf(peak));
+  if (const std::optional<int64_t> tokens = StepTokens(peak, request.model)) {
+    const auto [batch, sequence] = Divide(*tokens, request);
+    if (batch > 0 && sequence > 0) {
+      fill("batch", std::to_string(batch));
+      fill("sequence", std::to_string(sequence));
+    }
+  }
   if (!request.card && peak.capacity_bytes) {
     const std::string capacity = std::to_string(*peak.capacity_bytes);
     if (Result<plan::Card> card = plan::FindCard(capacity)) {
@@ -124,8 +187,16 @@ std::vector<PlanResidual> FindResiduals(const plan::Plan& plan, const MeasuredPe
       if (line.term == term) planned[std::string(category)] += line.bytes;
     }
   }
+  // Where all is told apart, what is not there at the peak is nothing, not unknown.
+  uint64_t all = 0;
+  for (const auto& [category, bytes] : peak.bytes_by_category) all += bytes;
+  const bool is_told_apart = all > 0 && Of(peak, "parameter") && Of(peak, "unknown").value_or(0) < all / 100;
+  const auto measured = [&](const std::string& category) {
+    const std::optional<uint64_t> bytes = Of(peak, category);
+    return bytes || !is_told_apart ? bytes : std::optional<uint64_t>(0);
+  };
   std::vector<PlanResidual> residuals;
-  for (const auto& [category, bytes] : planned) residuals.push_back({category, bytes, Of(peak, category)});
+  for (const auto& [category, bytes] : planned) residuals.push_back({category, bytes, measured(category)});
   for (const auto& [category, bytes] : peak.bytes_by_category) {
     if (!planned.contains(category)) residuals.push_back({category, std::nullopt, bytes});
   }

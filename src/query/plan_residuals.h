@@ -21,15 +21,22 @@ struct MeasuredPeak {
       bytes_by_category;                    // live at the peak, by the names of docs/reference/json/vocabulary.md
   std::optional<uint64_t> allocated_bytes;  // with the allocator's rounding
   std::optional<uint64_t> reserved_bytes;
-  std::string lower_bound_reason;  // empty: the peak was recorded whole
-  bool has_gaps = false;           // events are missing; a recording that began late has none
+  std::vector<uint64_t> large_sizes;  // distinct requests of 1 MiB and more, largest first
+  std::string lower_bound_reason;     // empty: the peak was recorded whole
+  bool has_gaps = false;              // events are missing; a recording that began late has none
 };
 
 /// error: kNotFound when the recording has no heap. cost: that of Summarize()
 Result<MeasuredPeak> MeasurePeak(const Store& store);
 
+/// Tokens of a step of a model with that vocabulary: the scores of all tokens are the largest tensors whose sizes are
+/// whole numbers of rows of 2 or 4 bytes a word. Nothing where no size is one.
+std::optional<int64_t> StepTokens(const MeasuredPeak& peak, const plan::ModelDescription& model);
+
 /// Sets what was not given and what the recording tells: the precision and the optimizer, where the bytes of parameters
-/// and states leave no doubt, and a card of the recorded capacity. Gives back what was set, as inputs and values.
+/// and states leave no doubt; batch and sequence by the tokens of a step, with the longest sequence that the model has
+/// positions for where neither was given; a card of the recorded capacity. Gives back what was set, as inputs and
+/// values.
 std::vector<std::pair<std::string, std::string>> FillFromRecording(const MeasuredPeak& peak,
                                                                    plan::PlanRequest& request);
 

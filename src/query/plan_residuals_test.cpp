@@ -23,6 +23,26 @@ TEST(PlanResiduals, FillWhatTheBytesLeaveNoDoubtOf) {
   EXPECT_EQ(request.card->visible_bytes, uint64_t{24} << 30);
 }
 
+TEST(PlanResiduals, TheSizeOfTheScoresTellsTheTokensOfAStep) {
+  constexpr uint64_t kWords = 50257;
+  plan::PlanRequest request;
+  request.model = *plan::DescribeAny("gpt2");
+  MeasuredPeak peak;
+  peak.large_sizes = {8192 * kWords * 4, 8192 * kWords * 2, 768 * kWords * 4, 768 * kWords * 2, 12345678};
+  EXPECT_EQ(StepTokens(peak, request.model), 8192);
+  FillFromRecording(peak, request);
+  EXPECT_EQ(request.workload.batch, 8);  // the model has 1,024 positions
+  EXPECT_EQ(request.workload.sequence, 1024);
+  plan::PlanRequest given;
+  given.model = request.model;
+  ASSERT_TRUE(plan::SetInput(given.workload, "batch", "16"));
+  FillFromRecording(peak, given);
+  EXPECT_EQ(given.workload.sequence, 512);
+  peak.large_sizes = {768 * kWords * 4, 768 * kWords * 2,
+                      8192 * kWords * 4};  // the table of words, and one width alone
+  EXPECT_FALSE(StepTokens(peak, request.model));
+}
+
 TEST(PlanResiduals, GivenInputsWinAndDoubtfulOnesAreLeft) {
   plan::PlanRequest request;
   request.model = *plan::DescribeAny("gpt2");

@@ -71,6 +71,19 @@ std::string ReasonOf(const Heap& heap, const HeapSummary& summary) {
                      summary.preexisting_block_count == 1 ? "was" : "were");
 }
 
+// PyTorch's profiler, which records the tensors of the CPU, sees those of its own thread alone.
+std::string UnseenThreads(const Store& store, const Heap& heap) {
+  if (heap.allocator != "torch_cpu") return "";
+  for (const auto& [key, text] : store.sources[heap.source].metadata) {
+    if (key == "capture.unseen_threads") {
+      return fmt::format("Other threads of the program ran ({}); their tensors are not recorded, so memory may have "
+                         "been higher.",
+                         text);
+    }
+  }
+  return "";
+}
+
 void FindOutOfMemory(const Store& store, const Heap& heap, const Curve& live, HeapSummary& summary) {
   for (uint32_t row = heap.events.begin; row < heap.events.end; ++row) {
     if (store.events.kind[row] != EventKind::kOutOfMemory) continue;
@@ -164,6 +177,10 @@ Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const Su
   if (xprof == nullptr) summary.live_peak = PointAt(store, heap, peak);
   summary.is_lower_bound = heap.lower_bound != LowerBoundReason::kExact;
   summary.lower_bound_reason = ReasonOf(heap, summary);
+  if (const std::string unseen = UnseenThreads(store, heap); !summary.is_lower_bound && !unseen.empty()) {
+    summary.is_lower_bound = true;
+    summary.lower_bound_reason = unseen;
+  }
   if (options.curve_column_count > 0) summary.live_columns = Reduce(live, options.curve_column_count);
   if (xprof != nullptr) {
     // "live" is the heap alone there; the peak that counts is that of stack and heap (DescribeProfile).

@@ -12,8 +12,8 @@ namespace memstrata {
 class CountingSource final : public ByteSource {
  public:
   CountingSource(std::unique_ptr<ByteSource> source, ReadProgress progress,
-                 std::function<void(const ReadProgress&)> report)
-      : source_(std::move(source)), progress_(progress), report_(std::move(report)) {}
+                 std::function<void(const ReadProgress&)> report, std::shared_ptr<const EventCounter> events)
+      : source_(std::move(source)), progress_(progress), report_(std::move(report)), events_(std::move(events)) {}
 
   Result<size_t> Read(std::span<std::byte> into) override {
     Result<size_t> count = source_->Read(into);
@@ -21,6 +21,7 @@ class CountingSource final : public ByteSource {
     progress_.read_bytes += *count;
     if (*count == 0 || progress_.read_bytes >= next_report_bytes_) {
       next_report_bytes_ = progress_.read_bytes + kReportBytes;
+      progress_.event_count = events_->Count();
       report_(progress_);
     }
     return count;
@@ -33,6 +34,7 @@ class CountingSource final : public ByteSource {
   ReadProgress progress_;
   uint64_t next_report_bytes_ = kReportBytes;
   std::function<void(const ReadProgress&)> report_;
+  std::shared_ptr<const EventCounter> events_;
 };
 
 }  // namespace memstrata

@@ -68,13 +68,16 @@ Status ReadInto(StoreBuilder& builder, Input& input, const OpenOptions& options)
                                "The zip archive has further members, which are not read.", kUnknownBytes,
                                input.other_member_count);
   }
-  if (options.context.progress) {
+  ReadContext context = options.context;
+  const auto counter = std::make_shared<EventCounter>();
+  if (context.progress) {
+    context.event_counter = counter.get();
     const bool is_plain = input.wrappers.empty() && input.file_size_bytes > 0;
     const ReadProgress begin{input.file, 0, is_plain ? std::optional(input.file_size_bytes) : std::nullopt};
     input.bytes = std::make_unique<PeekableSource>(
-        std::make_unique<CountingSource>(std::move(input.bytes), begin, options.context.progress));
+        std::make_unique<CountingSource>(std::move(input.bytes), begin, context.progress, counter));
   }
-  return reader->read(input, builder, options.context);
+  return reader->read(input, builder, context);
 }
 
 // Two files of one host are either the same recording twice, or two processes that cannot be told apart.

@@ -33,12 +33,40 @@ struct ReadProgress {
   std::string_view file;                // that is being read now
   uint64_t read_bytes = 0;              // of it, after unpacking
   std::optional<uint64_t> total_bytes;  // nothing where the file is packed or a pipe: its end is not known
+  std::optional<uint64_t> event_count;  // read so far; nothing where the reader cannot tell yet
+};
+
+/// Through it a reader says how many events it has read. Asked only by the thread that reads the bytes.
+class EventCounter {
+ public:
+  std::optional<uint64_t> Count() const { return count_ ? std::optional(count_()) : std::nullopt; }
+
+  /// Lets `count` be asked as long as this lives. cost: O(1)
+  class Scope {
+   public:
+    Scope(EventCounter* counter, std::function<uint64_t()> count) : counter_(counter) {
+      if (counter_ != nullptr) counter_->count_ = std::move(count);
+    }
+    ~Scope() {
+      if (counter_ != nullptr) counter_->count_ = nullptr;
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    EventCounter* counter_;
+  };
+
+ private:
+  std::function<uint64_t()> count_;
 };
 
 struct ReadContext {
   ReadLimits limits;
   /// Called every few MiB, by the thread that reads the file; may be empty.
   std::function<void(const ReadProgress&)> progress;
+  /// Null where nobody asks.
+  EventCounter* event_counter = nullptr;
 };
 
 struct ReaderInfo {

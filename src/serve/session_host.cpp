@@ -74,7 +74,7 @@ void SessionHost::RemoveAddedFiles() {
 void SessionHost::StartReading(std::vector<std::string> files) {
   if (reader_.joinable()) reader_.join();
   state_ = State::kReading;
-  reading_ = {.file = files.empty() ? "" : files.front(), .read_bytes = {}, .total_bytes = {}};
+  reading_ = {.file = files.empty() ? "" : files.front(), .read_bytes = {}, .total_bytes = {}, .event_count = {}};
   files_ = files;
   begin_ = std::chrono::steady_clock::now();
   reader_ = std::thread([this, files = std::move(files)]() mutable { Read(std::move(files)); });
@@ -129,6 +129,7 @@ std::string SessionHost::ProgressJson() const {
   json.Field("file_count", uint64_t{files_.size()});
   json.Field("read_bytes", reading_.read_bytes);
   json.Field("total_bytes", reading_.total_bytes);
+  json.Field("event_count", reading_.event_count);
   json.Field("elapsed_ms", state_ == State::kReading ? MillisecondsSince(begin_) : elapsed_ms_);
   json.Key("error");
   if (error_ && state_ != State::kReading) {

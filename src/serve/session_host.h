@@ -20,6 +20,7 @@ struct ReadingState {
   std::string file;
   std::optional<uint64_t> read_bytes;
   std::optional<uint64_t> total_bytes;
+  std::optional<uint64_t> event_count;
 };
 
 /// Reads files into a session; `report_progress` may be called now and then.

@@ -9,7 +9,7 @@ namespace {
 constexpr int kSuccess = 0, kFails = 1;
 constexpr int kVideoMemory = 0;
 
-fake::Device DeviceOf(void* handle) { return fake::ReadDevices().at(reinterpret_cast<uintptr_t>(handle) - 1); }
+const fake::Device& DeviceOf(void* handle) { return fake::ReadDevices().at(reinterpret_cast<uintptr_t>(handle) - 1); }
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 #pragma once
-// What the fake libraries of the vendors say, from the text file that FAKE_DEVICES names, read at every call:
+// What the fake libraries of the vendors say, from the text file that FAKE_DEVICES names, looked at at every call and
+// read again when it has changed:
 //
 //   device TOTAL RESERVED USED NAME     one a line, in order; USED without RESERVED
 //   process DEVICE PID USED             USED "-": the vendor hides it
@@ -7,6 +8,8 @@
 //   broken DEVICE                       it does not answer any more
 //   unified DEVICE                      its memory is the host's: it has no figures of its own
 //   node DEVICE                         its memory is a NUMA node of the host
+
+#include <sys/stat.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -31,10 +34,9 @@ struct Device {
   std::vector<Device> instances;
 };
 
-inline std::vector<Device> ReadDevices() {
+inline std::vector<Device> ParseDevices(const char* path) {
   std::vector<Device> devices;
-  const char* path = std::getenv("FAKE_DEVICES");
-  std::ifstream file(path != nullptr ? path : "");
+  std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     std::istringstream fields(line);
     std::string kind, used;
@@ -64,6 +66,22 @@ inline std::vector<Device> ReadDevices() {
       devices.at(index).is_host_node = true;
     }
   }
+  return devices;
+}
+
+// For one thread at a time, as the libraries that it stands for are asked.
+inline const std::vector<Device>& ReadDevices() {
+  static std::vector<Device> devices;
+  static std::string read_path;
+  static struct stat read_as = {};
+  const char* path = std::getenv("FAKE_DEVICES");
+  if (path == nullptr) path = "";
+  struct stat now = {};
+  const bool is_same = stat(path, &now) == 0 && read_path == path && now.st_size == read_as.st_size &&
+                       now.st_mtim.tv_sec == read_as.st_mtim.tv_sec && now.st_mtim.tv_nsec == read_as.st_mtim.tv_nsec;
+  if (!is_same) devices = ParseDevices(path);
+  read_path = path;
+  read_as = now;
   return devices;
 }
 

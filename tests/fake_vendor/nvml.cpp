@@ -23,9 +23,9 @@ struct Process {
   unsigned gpu_instance, compute_instance;
 };
 
-fake::Device DeviceOf(void* handle) {
+const fake::Device& DeviceOf(void* handle) {
   const auto number = reinterpret_cast<uintptr_t>(handle);
-  const std::vector<fake::Device> devices = fake::ReadDevices();
+  const std::vector<fake::Device>& devices = fake::ReadDevices();
   return number >= 1000 ? devices.at(number / 1000 - 1).instances.at(number % 1000) : devices.at(number - 1);
 }
 
@@ -45,7 +45,7 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** handle) {
   return kSuccess;
 }
 int nvmlDeviceGetMemoryInfo(void* handle, Memory* memory) {
-  const fake::Device device = DeviceOf(handle);
+  const fake::Device& device = DeviceOf(handle);
   if (device.is_broken) return kGpuIsLost;
   if (device.is_unified) return kNotSupported;
   const unsigned long long used = device.reserved_bytes + device.used_bytes;
@@ -53,7 +53,7 @@ int nvmlDeviceGetMemoryInfo(void* handle, Memory* memory) {
   return kSuccess;
 }
 int nvmlDeviceGetMemoryInfo_v2(void* handle, MemoryV2* memory) {
-  const fake::Device device = DeviceOf(handle);
+  const fake::Device& device = DeviceOf(handle);
   if (device.is_broken) return kGpuIsLost;
   if (device.is_unified) return kNotSupported;
   if (memory->version != (sizeof(MemoryV2) | 2U << 24)) return 25;  // argument version mismatch
@@ -72,7 +72,7 @@ int nvmlDeviceGetUUID(void* handle, char* text, unsigned length) {
   return kSuccess;
 }
 int nvmlDeviceGetComputeRunningProcesses_v3(void* handle, unsigned* count, Process* processes) {
-  const fake::Device device = DeviceOf(handle);
+  const fake::Device& device = DeviceOf(handle);
   const unsigned room = *count;
   *count = static_cast<unsigned>(device.processes.size());
   if (room < *count) return kInsufficientSize;

@@ -24,6 +24,11 @@ def hold(size):
     block[::4096] = b"x" * len(block[::4096])
     return block
 
+def ends_early():
+    kept.append(1)
+    if len(kept) == 3:
+        sys.exit(0)
+
 def steady(batch=1, precision="fp32"):
     hold(int(batch) * (64 << 20))
 

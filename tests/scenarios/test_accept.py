@@ -34,6 +34,7 @@ def test_a_workload_within_its_limits_passes(accept: Acceptance) -> None:
         ("leak", 'growth_per_iteration = "1 MiB"', "growth", "growth per iteration is 8."),
         ("crash", "run_time_s = 100", "errors", "the model is broken"),
         ("killed", "run_time_s = 100", "errors", "signal 9"),
+        ("ends_early", "iteration_time_s = 100", "errors", "It ended after 2 of 4 calls."),
         ("hang", "run_time_s = 100", "errors", "did not end within"),
     ],
 )
@@ -244,6 +245,16 @@ def test_a_sweep_over_the_batch_counts_its_items(accept: Acceptance) -> None:
     assert running.returncode == USAGE and "the name of a parameter with numbers" in output
 
 
+@pytest.mark.parametrize("printed", ["nan", "inf", "-inf"])
+def test_a_quality_that_is_not_finite_fails(accept: Acceptance, printed: str) -> None:
+    (accept.folder / "acceptance.toml").write_text(
+        f'[workload]\ncommand = ["true"]\nrepeats = 1\n[quality]\ncommand = ["echo", "{printed}"]\nminimum = 0\n'
+    )
+    status, value = accept.run()
+    assert status == FAIL, value["checks"]
+    assert printed in check(value, "quality")["text"]
+
+
 def test_an_output_is_not_compared_with_itself(accept: Acceptance) -> None:
     (accept.folder / "link.txt").symlink_to("output.txt")
     accept.write("writes", ROOMY, more='[quality]\noutput = "output.txt"\nreference = "link.txt"\n')
@@ -261,12 +272,11 @@ def test_the_checklist_knows_cpu_and_storage(accept: Acceptance) -> None:
 
 def test_inputs_are_hashed_files_are_private_and_redaction_removes_places(accept: Acceptance) -> None:
     (accept.folder / "prompts.json").write_text("[]")
-    accept.write("crash", "run_time_s = 100", workload=f'inputs = ["{accept.folder}/prompts.json", "missing.json"]')
+    accept.write("crash", "run_time_s = 100", workload=f'inputs = ["{accept.folder}/prompts.json"]')
     _, value = accept.run("--junit", "accept.xml")
-    first, second = value["identity"]["inputs"]
+    (first,) = value["identity"]["inputs"]
     # The empty list's hash, as the program xxh128sum prints it.
     assert (first["size_bytes"], first["xxh128"]) == (2, XXH128_OF_EMPTY_LIST)
-    assert (second["size_bytes"], second["xxh128"]) == (None, None)
     for path in (accept.folder / "acceptance").rglob("*"):
         assert path.stat().st_mode & 0o077 == 0 or path.is_relative_to(accept.folder / "acceptance/repeat1.memstrata")
     assert (accept.folder / "acceptance").stat().st_mode & 0o777 == 0o700
@@ -283,6 +293,17 @@ def test_inputs_are_hashed_files_are_private_and_redaction_removes_places(accept
 
 
 XXH128_OF_EMPTY_LIST = "39347ff402b6c53d831154110e30ac6a"
+
+
+def test_an_earlier_acceptance_outlives_a_workload_that_cannot_be_started(accept: Acceptance) -> None:
+    (accept.folder / "acceptance.toml").write_text('[workload]\ncommand = ["true"]\n[limits]\nrun_time_s = 60\n')
+    assert accept.run()[0] == PASS
+    (accept.folder / "acceptance.toml").write_text('[workload]\ncommand = ["no-such"]\n[limits]\nrun_time_s = 60\n')
+    running = accept.start()
+    assert "cannot be started" in running.communicate(timeout=TIMEOUT_S)[0]
+    assert running.returncode == USAGE
+    assert json.loads((accept.folder / "acceptance" / "accept.json").read_text())["verdict"] == "pass"
+    assert not (accept.folder / "acceptance.earlier").exists()
 
 
 def test_a_folder_of_something_else_is_left_alone(accept: Acceptance) -> None:
@@ -312,3 +333,30 @@ def test_screen_and_markdown_say_the_same(accept: Acceptance) -> None:
     assert "The workload is not accepted." in markdown
     assert markdown.count("- [ ] ") + markdown.count("- [x] ") == 11
     assert done.stdout.count("  [ ] ") + done.stdout.count("  [x] ") == 11
+
+
+USES_THE_CARD = "echo process 0 $$ 1073741824 >> devices; sleep 0.4"
+
+
+@pytest.mark.parametrize("others", [False, True])
+def test_a_device_that_others_use_is_undecided(
+    accept: Acceptance, monkeypatch: pytest.MonkeyPatch, others: bool
+) -> None:
+    library = accept.binary.parent / "src" / "libfake_nvml.so"
+    if not library.exists():
+        pytest.skip(f"{library.name} is not built: it comes with the unit tests")
+    devices = f"device {80 << 30} 0 {2 << 30} Card\n" + ("process 0 1 1073741824\n" if others else "")
+    (accept.folder / "devices").write_text(devices)
+    monkeypatch.setenv("MEMSTRATA_NVIDIA_LIBRARY", str(library))
+    monkeypatch.setenv("FAKE_DEVICES", str(accept.folder / "devices"))
+    (accept.folder / "acceptance.toml").write_text(
+        f'[workload]\ncommand = ["sh", "-c", "{USES_THE_CARD}"]\nrepeats = 1\n'
+        '[limits]\ndevice_peak = "1 GiB"\nmargin = "79 GiB"\n'
+    )
+    status, value = accept.run()
+    for name in ("device_peak", "margin"):
+        judged = check(value, name)
+        assert judged["verdict"] == ("undecided" if others else "fail"), judged
+        assert ("Other processes used the device meanwhile." in judged["text"]) == others
+    assert status == (UNDECIDED if others else FAIL)
+    assert value["runs"][0]["devices"][0]["used_by_others"] == others

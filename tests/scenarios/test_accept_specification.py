@@ -10,7 +10,7 @@ import jsonschema  # type: ignore[import-untyped]
 import tomllib
 
 from tests.integration.program import SCHEMAS, Program
-from tests.scenarios.acceptance import ROOMY, TIMEOUT_S, USAGE, Acceptance
+from tests.scenarios.acceptance import ROOMY, TIMEOUT_S, USAGE, Acceptance, check
 
 GOOD_SPECS = [
     '[workload]\ncommand = ["a"]\n[limits]\ndevice_peak = "70 GiB"\nmargin = "learned"',
@@ -56,7 +56,8 @@ def test_the_schema_that_the_program_carries_agrees_with_it(program: Program, tm
         assert validator.is_valid(tomllib.loads(text)), text
         path.write_text(text)
         # Read without complaint: what is then missing is the program that it names.
-        assert program.run("accept", path, "-o", tmp_path / "out", timeout_s=TIMEOUT_S).status != USAGE, text
+        answer = program.run("accept", path, "-o", tmp_path / "out", timeout_s=TIMEOUT_S)
+        assert answer.status != USAGE or "cannot be started" in answer.stderr, text
     for text in BAD_SPECS:
         assert not validator.is_valid(tomllib.loads(text)), text
         path.write_text(text)
@@ -76,5 +77,30 @@ def test_a_first_specification_comes_from_a_session(accept: Acceptance, program:
     assert drafted.status == 0, drafted.stderr
     draft = tomllib.loads((tmp_path / "draft.toml").read_text())
     jsonschema.Draft202012Validator(json.loads((SCHEMAS / "acceptance.schema.json").read_text())).validate(draft)
-    assert draft["workload"]["command"][0] == sys.executable
+    assert draft["workload"]["entry"] == "workloads:steady"
+    assert draft["workload"]["python"] == sys.executable
+    refused = program.run("accept", "--init", session, "-o", tmp_path / "draft.toml")
+    assert refused.status == USAGE and "exists" in refused.stderr
     assert draft["limits"]["host_peak"].endswith(" MiB")
+
+
+def test_a_draft_runs_what_the_session_ran(accept: Acceptance, program: Program, tmp_path: Path) -> None:
+    """Lines of an argument, braces, and what is wrong with the session's figures."""
+    code = "import time\nfor i in range(2):\n\ttime.sleep(0.01)\nprint(f'{i} {{}}')\n"
+    session = tmp_path / "run.memstrata"
+    program.run("run", "-q", "-o", session, "--", sys.executable, "-c", code)
+    drafted = program.run("accept", "--init", session)
+    text = drafted.stdout.decode()
+    draft = tomllib.loads(text)
+    assert draft["workload"]["command"][2].replace("{{i}}", "{i}").replace("{{{}}}", "{{}}") == code
+    (tmp_path / "acceptance.toml").write_text(text)
+    _, value = accept.run()
+    assert check(value, "errors")["verdict"] == "pass", value["checks"]
+    program.run("run", "-q", "-o", session, "--", "false")
+    assert b"The session had an error" in program.run("accept", "--init", session).stdout
+
+
+def test_an_input_that_is_not_there_is_told_before_anything_runs(accept: Acceptance, program: Program) -> None:
+    path = accept.write("steady", ROOMY, workload='inputs = ["missing.json"]')
+    refused = program.run("accept", path, "-o", accept.folder / "out")
+    assert refused.status == USAGE and "missing.json" in refused.stderr

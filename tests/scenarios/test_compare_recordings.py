@@ -102,6 +102,14 @@ def test_without_a_layout_a_pattern_is_assumed(program: Program, tmp_path: Path)
     assert (explained["coordinate"], explained["basis"]) == ("rank / 4", "assumed")
 
 
+def test_a_session_is_the_ranks_that_it_recorded(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "run.memstrata" / "torch").mkdir(parents=True)
+    (tmp_path / "run.memstrata" / "session.json").write_text('{"schema": "memstrata.session/1"}')
+    write_job(tmp_path / "run.memstrata" / "torch", missing=(7,))
+    value = ranks(program, tmp_path / "run.memstrata", "--world", "8")
+    assert len(value["ranks"]) == 7 and value["missing_ranks"] == [7] and value["left_out"] == []
+
+
 def test_missing_ranks_and_other_files(program: Program, tmp_path: Path) -> None:
     write_job(tmp_path, missing=(2, 7))
     (tmp_path / "notes.txt").write_text("not a recording\n")

@@ -193,3 +193,42 @@ def test_a_measured_run_without_a_framework_is_compared_by_its_host_memory(progr
     status, value = gate(program, path, run("more", 96))
     assert status == FAIL
     assert "host peak_resident is" in value["checks"][0]["text"]
+
+
+def measured_session(folder: Path, host_bytes: int, *, had_children: bool = False) -> Path:
+    """What `memstrata run` leaves of a program whose recording is always the same."""
+    (folder / "torch").mkdir(parents=True)
+    (folder / "torch" / "rank0.pickle").write_bytes(holding([(100 * MIB, "build_model")]).pickle())
+    (folder / "session.json").write_text('{"schema": "memstrata.session/1"}')
+    lines = (
+        "memstrata_run\t1",
+        "rate\t10000",
+        "command\tprogram",
+        f"host\t0\t1\t{host_bytes}\t{host_bytes}\t0\t0\t0\t-\t-\t{host_bytes}\t-\t-\t-",
+        "member\t9",
+        f"command_end\t0\t0\t0\t1000\t{host_bytes}\t{int(had_children)}\t0\t-\t-\t-",
+        "end\t0\t0\t0",
+    )
+    (folder / "run.tsv").write_text("".join(f"{line}\n" for line in lines))
+    return folder
+
+
+def test_a_figure_that_a_run_did_not_measure_whole_turns_no_gate_red(program: Program, tmp_path: Path) -> None:
+    baseline = tmp_path / "memory.json"
+    whole = [measured_session(tmp_path / f"whole{i}", 300 * MIB + i * 4096) for i in range(3)]
+    assert program.run("gate", "--baseline", baseline, "--update", *whole).status == 0
+
+    def gate(session: Path) -> tuple[int, str]:
+        answer = program.run("gate", "--baseline", baseline, session)
+        return answer.status, " ".join(answer.stdout.decode().split())
+
+    status, text = gate(measured_session(tmp_path / "bound", 300 * MIB, had_children=True))
+    assert status == 0 and "host peak_resident is not compared: it was not measured whole." in text, text
+    status, text = gate(measured_session(tmp_path / "above", 400 * MIB, had_children=True))
+    assert status == 3, text  # surely above
+    assert gate(measured_session(tmp_path / "pages", 300 * MIB + 200 * 4096))[0] == 0  # pages scatter
+    assert gate(measured_session(tmp_path / "grown", 315 * MIB))[0] == 3  # 5 % more
+    bound = measured_session(tmp_path / "first", 300 * MIB, had_children=True)
+    assert program.run("gate", "--baseline", baseline, "--update", bound).status == 0
+    status, text = gate(whole[0])
+    assert status == 0 and "host is not in the baseline" in text, text

@@ -11,7 +11,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launch } from "../e2e/browser.ts";
 import { binary } from "../e2e/server.ts";
-import { cpuSecondsBelow, rendererPeakBytes, rendererPids } from "./processes.ts";
+import { cpuSecondsBelow, cpuSecondsOf, rendererPeakBytes, rendererPids } from "./processes.ts";
 import { QuietPage } from "./quiet_page.ts";
 
 const files = (process.env.MEMSTRATA_SPEED_FILES ?? "").split(",").filter((name) => name !== "");
@@ -22,6 +22,8 @@ if (files.length === 0) console.log("skipped: MEMSTRATA_SPEED_FILES names no fil
 const largeFileBytes = 300e6;
 const columns = 1536;
 const stackTile = "kind=alloc_stack&axis=seq&group=category&order=grouped&hide=&max_runs=20000";
+/** A kept tile is asked for so often that the clock of its CPU time, which ticks every 10 ms, tells something. */
+const warmRepeats = 50;
 const moveMs = 2500;
 const goingMs = 500;
 
@@ -33,8 +35,10 @@ interface Row {
   met: boolean;
 }
 
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
+/** The value that a share of all values does not exceed. */
+function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
 }
 
 async function timed(ask: () => Promise<unknown>): Promise<number> {
@@ -52,7 +56,13 @@ function tileWindows(rangeEnd: number): { begin: number; end: number }[] {
   });
 }
 
-async function tileTimes(url: string, heap: { index: number; range_end: number; peak_live_bytes: number }) {
+interface Heap {
+  index: number;
+  range_end: number;
+  peak_live_bytes: number;
+}
+
+async function tileTimes(url: string, serverPid: number, heap: Heap) {
   const minBytes = 2 ** Math.floor(Math.log2(heap.peak_live_bytes / 200));
   const ask = (kind: string, range: { begin: number; end: number }) => async () => {
     const shared = `heap=${heap.index}&begin=${range.begin}&end=${range.end}&columns=${columns}`;
@@ -64,14 +74,17 @@ async function tileTimes(url: string, heap: { index: number; range_end: number; 
   const cold: number[] = [];
   const warm: number[] = [];
   const bare: number[] = [];
+  let warmCpuSeconds = 0;
   const askNothing = async () => (await fetch(`${url}api/v1/progress`)).arrayBuffer();
   for (const range of tileWindows(heap.range_end))
     for (const kind of kinds) {
       cold.push(await timed(ask(kind, range)));
-      warm.push(await timed(ask(kind, range)));
-      bare.push(await timed(askNothing));
+      const cpuBefore = cpuSecondsOf(serverPid);
+      for (let i = 0; i < warmRepeats; i += 1) warm.push(await timed(ask(kind, range)));
+      warmCpuSeconds += cpuSecondsOf(serverPid) - cpuBefore;
+      for (let i = 0; i < warmRepeats; i += 1) bare.push(await timed(askNothing));
     }
-  return { cold, warm, bare };
+  return { cold, warm, bare, warmCpuMs: (warmCpuSeconds * 1000) / warm.length };
 }
 
 /** Evaluates to the frames per second while the wheel turns once per frame over the timeline. */
@@ -170,18 +183,20 @@ async function measureFile(browser: Browser, file: string): Promise<Row[]> {
     };
     const heap = session.heaps.find((one) => one.default)!;
     await page.waitForLoadState("networkidle");
-    const { cold, warm, bare } = await tileTimes(url, heap);
+    const { cold, warm, bare, warmCpuMs } = await tileTimes(url, server.pid!, heap);
     const most = statSync(file).size < largeFileBytes ? 1.5 : 5;
     const rows: Row[] = [
       { what: "first picture", value: firstPicture, unit: "s", target: `<= ${most} s`, met: firstPicture <= most },
       { what: "its CPU time, all processes", value: cpu, unit: "s", target: "", met: true },
       { what: "cold tile, worst", value: Math.max(...cold), unit: "ms", target: "<= 100 ms", met: false },
-      { what: "cold tile, median", value: median(cold), unit: "ms", target: "<= 100 ms", met: false },
+      { what: "cold tile, median", value: quantile(cold, 0.5), unit: "ms", target: "<= 100 ms", met: false },
       { what: "warm tile, worst", value: Math.max(...warm), unit: "ms", target: "<= 5 ms", met: false },
-      { what: "warm tile, median", value: median(warm), unit: "ms", target: "<= 5 ms", met: false },
+      { what: "warm tile, 99 of 100", value: quantile(warm, 0.99), unit: "ms", target: "<= 5 ms", met: false },
+      { what: "warm tile, median", value: quantile(warm, 0.5), unit: "ms", target: "<= 5 ms", met: false },
+      { what: "  its CPU time in the server", value: warmCpuMs, unit: "ms", target: "", met: true },
       { what: "  a request without a tile, worst", value: Math.max(...bare), unit: "ms", target: "", met: true },
     ];
-    for (const row of rows.slice(2, 6)) row.met = row.value <= (row.what.startsWith("cold") ? 100 : 5);
+    for (const row of rows.slice(2, 7)) row.met = row.value <= (row.what.startsWith("cold") ? 100 : 5);
     rows.push(...(await measureMoves(page, url, heap.range_end)));
     rows.push(...(await measureMemory(url, heap.range_end)));
     return rows;
@@ -215,6 +230,7 @@ describe.skipIf(!program || files.length === 0)("the page", () => {
   it.each(files)("is measured on %s", async (file) => {
     const rows = await measureFile(browser, file);
     process.stdout.write(table(file, rows));
-    expect(rows.every((row) => row.value > 0)).toBe(true);
+    // A kept tile may cost less than the clock of the CPU time can see.
+    expect(rows.every((row) => row.value > 0 || row.what.endsWith("in the server"))).toBe(true);
   });
 });

@@ -47,6 +47,11 @@ export function cpuSecondsBelow(): number {
   return descendants(process.pid).reduce((sum, one) => sum + one.cpuSeconds, 0);
 }
 
+/** CPU seconds of one process. */
+export function cpuSecondsOf(pid: number): number {
+  return readProcess(pid)?.cpuSeconds ?? 0;
+}
+
 /** The processes of the browsers below this process that hold pages. */
 export function rendererPids(): number[] {
   return descendants(process.pid)

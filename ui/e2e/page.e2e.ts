@@ -122,10 +122,12 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
       expect(await overlay(page), `cursor of the plot after ${key}`).not.toBe(plot);
       expect(await minimap(page), `cursor of the minimap after ${key}`).not.toBe(map);
     }
+    await page.keyboard.press("p");
     await page.keyboard.press("m");
-    await page.keyboard.press("]");
+    await page.keyboard.press("[");
+    await settle(page);
     const begun = await overlay(page);
-    await page.keyboard.press("]");
+    await page.keyboard.press("[");
     await settle(page);
     expect(await overlay(page), "range that is being measured").not.toBe(begun);
     await page.keyboard.press("m");

@@ -15,8 +15,21 @@ const keptFolder = fileURLToPath(new URL("./kept/", import.meta.url));
 const updates = process.env.MEMSTRATA_UPDATE_PICTURES === "1";
 const program = binary();
 
-/** Of runs. The others are pictures of one sentence on this sample. */
-const views = ["overview", "timeline", "state", "breakdown", "address_map", "anatomy", "plan", "findings", "settings"];
+/** All that this sample fills, and one that says why it is empty; Sources names the folder, which differs between machines. */
+const views = [
+  "overview",
+  "timeline",
+  "state",
+  "breakdown",
+  "address_map",
+  "anatomy",
+  "oom",
+  "memory_profile",
+  "plan",
+  "findings",
+  "diagnostics",
+  "settings",
+];
 const themes = ["light", "dark"] as const;
 
 describe.skipIf(!program)("the look", () => {
@@ -46,7 +59,7 @@ describe.skipIf(!program)("the look", () => {
     await page.close();
   });
 
-  it.each(themes)("of every view is kept in the %s theme", async (theme) => {
+  it.each(themes)("of the views is kept in the %s theme", async (theme) => {
     const { page, problems } = await open(browser, "about:blank", { theme, width: 1280, height: 800 });
     for (const view of views) {
       await showView(page, `${server.url}#view=${view}`);

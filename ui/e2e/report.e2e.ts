@@ -46,7 +46,11 @@ describe.skipIf(!program)("the report file", () => {
     // A few events from the peak lies a moment that is not embedded.
     for (let i = 0; i < 5; i += 1) await page.keyboard.press("Comma");
     await settle(page);
-    expect(await page.locator(".ms-status").textContent()).toContain("This report does not hold that.");
+    expect(await page.locator(".ms-status").textContent()).toContain("figures of this event are not in the report");
+    await page.keyboard.press("3");
+    expect(await page.locator(".ms-notice").textContent()).toContain("This report does not hold the segments at event");
+    await page.getByRole("button", { name: /^the peak, event/ }).click();
+    await page.locator(".ms-state__picture").waitFor();
     expect(problems).toEqual([]);
     await page.close();
   });

@@ -55,11 +55,13 @@ describe.skipIf(!program)("states of the page", () => {
       asked += 1;
       if (asked > 3) return route.continue();
       const progress = { state: "reading", file: "/data/big.pickle", file_count: 2, elapsed_ms: 900, error: null };
-      return route.fulfill({ json: { ...progress, read_bytes: asked * 2 ** 28, total_bytes: 2 ** 30 } });
+      const event_count = (asked - 1) * 600_000;
+      return route.fulfill({ json: { ...progress, event_count, read_bytes: asked * 2 ** 28, total_bytes: 2 ** 30 } });
     });
     await page.goto(server.url);
     await page.getByText("Reading big.pickle, one of 2 files").waitFor();
-    await page.getByText(/MiB of 1\.00 GiB, 900 ms/).waitFor();
+    // A quarter stood before the first event, so that two thirds of the rest hold 1.2 of 1.8 million.
+    await page.getByText("1.20 M events of about 1.80 M, 768 MiB of 1.00 GiB, 900 ms").waitFor();
     await page.locator(".ms-shell").waitFor();
     await page.close();
     server.stop();

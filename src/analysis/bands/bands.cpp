@@ -35,7 +35,8 @@ const Band& MakerOfThePeak(const std::vector<Band>& bands, uint64_t peak_bytes) 
   const Band* maker = nullptr;
   for (const Band& band : bands) {  // largest first
     const bool comes_and_goes = band.category != Category::kParameter && band.category != Category::kBuffer &&
-                                band.category != Category::kOptimizerState && band.category != Category::kUnknown;
+                                band.category != Category::kOptimizerState && band.category != Category::kWorkspace &&
+                                band.category != Category::kUnknown;
     if (maker == nullptr && comes_and_goes && band.at_peak_bytes * 10 >= peak_bytes) maker = &band;
   }
   return maker == nullptr ? bands.front() : *maker;

@@ -5,6 +5,7 @@
 
 #include "analysis/category/growing_cache.h"
 #include "analysis/category/logits.h"
+#include "analysis/category/static_cache.h"
 #include "analysis/category/weight_copies.h"
 #include "analysis/phases/order_events.h"
 #include "base/flat_map.h"
@@ -81,6 +82,7 @@ class Categorizer {
     const bool makes_states =
         std::find(categories_.begin(), categories_.end(), Category::kOptimizerState) != categories_.end();
     if (timeline_.basis != PhaseBasis::kStack && !makes_states) MarkLoadedStates();
+    MarkStaticCaches(store_, heap_, timeline_, categories_);
     MarkGrowingCaches(store_, heap_, timeline_, categories_);
     MarkWeightCopies(store_, heap_, timeline_, categories_);
     MarkLogits(store_, heap_, timeline_, by_stack_, categories_);
@@ -139,6 +141,7 @@ class Categorizer {
     const bool is_other = named != Category::kUnknown && named != Category::kActivation && named != Category::kLogits;
     if (table_.alloc_seq[row] == kNone) return !is_other;
     const Group group = GroupOf(PhaseAt(table_.alloc_seq[row]));
+    if (group == Group::kInput && timeline_.basis == PhaseBasis::kStack) return false;
     if (group == Group::kBackward && table_.free_requested_seq[row] == kNone && kept_in_backward_count_ > kMostThreads)
       return false;
     return !is_other && group != Group::kLoad && group != Group::kOptimizer;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analysis/bands/bands.h"
+#include "analysis/heap_analysis.h"
 #include "analysis/test_program.h"
 
 namespace memstrata {
@@ -141,6 +142,32 @@ TEST(Categorize, AWeightOfTheSizeOfAWorkspaceIsAWeight) {
   const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
   EXPECT_EQ(analysis.CategoryOf(weight), Category::kParameter);
   EXPECT_EQ(analysis.CategoryOf(workspace), Category::kWorkspace);
+}
+
+// What FSDP keeps of the model and of a backward are shards; what it gives back is for sending.
+TEST(Categorize, ShardsOfFsdpAreParametersAndGradients) {
+  TestProgram program;
+  const uint32_t shard = program.Alloc(
+      1 << 20, {"<module>@train.py:1", "fully_shard@torch/distributed/fsdp/_fully_shard/_fully_shard.py:9",
+                "_init_sharded_param@torch/distributed/fsdp/_fully_shard/_fsdp_param.py:300"});
+  const uint32_t gathered =
+      program.Alloc(8 << 20, {"<module>@train.py:2", "_call_impl@torch/nn/modules/module.py:1700",
+                              "foreach_all_gather@torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py:100"});
+  const uint32_t kept = program.Alloc(4 << 20, {"<module>@train.py:2", "_call_impl@torch/nn/modules/module.py:1700"});
+  program.Free(gathered, {"<module>@train.py:2", "_call_impl@torch/nn/modules/module.py:1700"});
+  const uint32_t root = program.Alloc(
+      4, {"<module>@train.py:3", "backward@torch/_tensor.py:500", "_make_grads@torch/autograd/__init__.py:220"});
+  const uint32_t gradient =
+      program.Alloc(1 << 20, {"apply@torch/autograd/function.py:300",
+                              "foreach_reduce@torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py:300"});
+  program.Free(kept, {});
+  program.Free(root, {});
+  program.Free(gradient, {"<module>@train.py:4", "zero_grad@torch/optim/optimizer.py:900"});
+  const Store store = program.Finish();
+  const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
+  EXPECT_EQ(analysis.CategoryOf(shard), Category::kParameter);
+  EXPECT_EQ(analysis.CategoryOf(gathered), Category::kCommunication);
+  EXPECT_EQ(analysis.CategoryOf(gradient), Category::kGradient);
 }
 
 TEST(Bands, AddUpToThePeak) {

@@ -13,6 +13,21 @@ constexpr uint32_t kFewestLinks = 4;
 // Between the new block and the free of the old one, other blocks of the same operator may come.
 constexpr size_t kMostBetween = 8;
 
+bool IsOfTraining(Phase phase) {
+  switch (phase) {
+    case Phase::kForward:
+    case Phase::kLoss:
+    case Phase::kBackward:
+    case Phase::kRecompute:
+    case Phase::kClip:
+    case Phase::kOptimizer:
+    case Phase::kZeroGrad:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// The block that a block replaced, and by how much each block of the chain is larger than the one before.
 struct Link {
   uint32_t previous = kNone;
@@ -22,13 +37,14 @@ struct Link {
 
 class ChainFinder {
  public:
-  ChainFinder(const Store& store, const Heap& heap) : store_(store), heap_(heap) {}
+  ChainFinder(const Store& store, const Heap& heap, const Timeline& timeline)
+      : store_(store), heap_(heap), timeline_(timeline) {}
 
   void Run() {
     for (uint32_t seq = 0; seq < heap_.events.size(); ++seq) {
       const uint32_t event = heap_.events.begin + seq;
       const uint32_t row = store_.events.allocation[event];
-      if (row == kNone) continue;
+      if (row == kNone || IsOfTraining(timeline_.phase_of_event[seq])) continue;
       if (store_.events.kind[event] == EventKind::kAlloc) {
         recent_[next_++ % recent_.size()] = row;
       } else if (store_.events.kind[event] == EventKind::kFreeRequested) {
@@ -54,13 +70,14 @@ class ChainFinder {
   void FindSuccessor(uint32_t row, uint32_t free_seq) {
     const AllocationTable& table = store_.allocations;
     const uint64_t old_bytes = table.size_bytes[row];
-    const auto before = links_.find(row);
+    if (old_bytes < kSmallestPartBytes) return;
     for (size_t back = 1; back <= std::min(next_, recent_.size()); ++back) {
       const uint32_t candidate = recent_[(next_ - back) % recent_.size()];
       const uint64_t bytes = table.size_bytes[candidate];
       const bool is_later = candidate > row && table.free_requested_seq[candidate] > free_seq;
       if (!is_later || bytes < old_bytes + kSmallestPartBytes || bytes > 2 * old_bytes || links_.contains(candidate))
         continue;
+      const auto before = links_.find(row);
       const bool goes_on = before != links_.end() && before->second.part_bytes == bytes - old_bytes;
       links_[candidate] = {row, bytes - old_bytes, goes_on ? before->second.length + 1 : 1};
       return;
@@ -69,6 +86,7 @@ class ChainFinder {
 
   const Store& store_;
   const Heap& heap_;
+  const Timeline& timeline_;
   std::array<uint32_t, kMostBetween> recent_{};
   size_t next_ = 0;
   FlatMap<uint32_t, Link> links_;  // by the younger block
@@ -78,8 +96,8 @@ class ChainFinder {
 
 void MarkGrowingCaches(const Store& store, const Heap& heap, const Timeline& timeline,
                        std::vector<Category>& categories) {
-  if (timeline.Has(Phase::kBackward)) return;
-  ChainFinder finder(store, heap);
+  if (!timeline.Has(Phase::kEval) && !timeline.Has(Phase::kPrefill) && !timeline.Has(Phase::kDecode)) return;
+  ChainFinder finder(store, heap, timeline);
   finder.Run();
   finder.Mark(categories);
 }

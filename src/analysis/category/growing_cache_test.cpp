@@ -28,6 +28,7 @@ Store MakeCaches(uint32_t token_count, uint64_t part_bytes) {
 std::vector<Category> Mark(const Store& store, Phase phase) {
   Timeline timeline;
   timeline.phases.push_back({phase, kNone, 0, static_cast<uint32_t>(store.events.size())});
+  timeline.phase_of_event.assign(store.events.size(), phase);
   std::vector<Category> categories(store.allocations.size(), Category::kTemporary);
   MarkGrowingCaches(store, store.heaps[0], timeline, categories);
   return categories;
@@ -50,7 +51,7 @@ TEST(GrowingCache, AFewTokensOrTheirIdsMakeNone) {
 
 TEST(GrowingCache, ATrainingHasNone) {
   const Store store = MakeCaches(10, kPartBytes);
-  for (const Category category : Mark(store, Phase::kBackward)) EXPECT_EQ(category, Category::kTemporary);
+  for (const Category category : Mark(store, Phase::kForward)) EXPECT_EQ(category, Category::kTemporary);
 }
 
 }  // namespace

@@ -106,8 +106,8 @@ bool IsInsideOfCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0)
 
 // Long names are paths of modules that begin alike; their ends tell them apart.
 std::string WithoutMiddle(const std::string& name) {
-  constexpr size_t kLongest = 60;
-  constexpr size_t kHead = 20;
+  constexpr size_t kLongest = 80;
+  constexpr size_t kHead = 12;
   if (name.size() <= kLongest) return name;
   size_t head = kHead;
   while (head > 0 && IsInsideOfCharacter(name[head])) --head;
@@ -194,6 +194,7 @@ std::string OperatorName(const Store& store, const std::vector<FrameId>& frames,
   for (size_t i = 0; i < useful; ++i) {
     if (!IsPythonFrame(store, frames[i]) || IsPlumbing(store, frames[i])) continue;
     const std::string_view function = store.String(table.function[frames[i].value]);
+    if (function.starts_with("__")) continue;  // "__torch_function__", "__init__": how Python got there
     if (function != "forward") return std::string(function);
     const std::string_view file = ShortPath(store.String(table.file[frames[i].value]), 1);
     return std::string(file.substr(0, file.rfind('.')));

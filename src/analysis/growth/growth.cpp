@@ -75,16 +75,20 @@ std::optional<int64_t> RiseOfTooth(const std::vector<int64_t>& changes, int64_t 
 }
 
 // A step in which memory falls back has itself added what every step adds: the fall is larger by that. The recording
-// may end with a fall; one as large as the others is no end of the program.
+// may end with a fall; one as large as the others, and as deep, is no end of the program.
 void CountTeeth(const std::vector<int64_t>& changes, int64_t last_change, int64_t rise, int64_t noise, Growth& growth) {
   int64_t largest = 0;
-  for (const int64_t change : changes) {
-    if (change >= -noise) continue;
+  uint64_t lowest = growth.level_bytes.back();  // after a fall
+  for (size_t i = 0; i < changes.size(); ++i) {
+    if (changes[i] >= -noise) continue;
+    const uint64_t after = growth.level_bytes[kFirstSteadyStep + i + 1];
+    lowest = growth.tooth_count == 0 ? after : std::min(lowest, after);
     ++growth.tooth_count;
-    largest = std::max(largest, rise - change);
+    largest = std::max(largest, rise - changes[i]);
   }
   const int64_t last_fall = rise - last_change;
-  if (last_change < -noise && last_fall >= largest - rise && last_fall <= largest + rise) {
+  const bool is_end = growth.level_bytes.back() + static_cast<uint64_t>(noise) < lowest;
+  if (!is_end && last_change < -noise && last_fall >= largest - rise && last_fall <= largest + rise) {
     ++growth.tooth_count;
     largest = std::max(largest, last_fall);
   }
@@ -109,8 +113,11 @@ uint64_t GrowthOfReserved(const HeapAnalysis& analysis) {
   for (size_t step = kFirstSteadyStep + 1; step < steps.size(); ++step) {
     grows += reserved_at(steps[step]) > reserved_at(steps[step - 1]) ? 1 : 0;
   }
-  const bool is_much =
-      grows >= 2 && growth > before / 4 && growth > 2 * std::max<int64_t>(peak_of(steps.back()) - peak_of(first), 0);
+  // What one large step needed stays reserved; growth goes on.
+  const size_t middle = kFirstSteadyStep + (steps.size() - kFirstSteadyStep) / 2;
+  const bool goes_on = (reserved_at(steps.back()) - reserved_at(steps[middle])) * 8 > growth;
+  const bool is_much = goes_on && grows >= 2 && growth > before / 4 &&
+                       growth > 2 * std::max<int64_t>(peak_of(steps.back()) - peak_of(first), 0);
   return is_much ? static_cast<uint64_t>(growth) : 0;
 }
 

@@ -202,6 +202,26 @@ TEST(Growth, TwiceIsNeitherOnceNorARule) {
   EXPECT_EQ(training.Judge().kind, GrowthKind::kUnknown);
 }
 
+// The program ends and gives all back: that is no fall of the sawtooth, however large.
+TEST(Growth, TheEndOfTheProgramIsNoTooth) {
+  Training training;
+  const uint32_t model = training.program.Alloc(30 << 20, {"<module>@train.py:9", "train@train.py:1"});
+  std::vector<uint32_t> garbage;
+  for (int step = 0; step < 12; ++step) {
+    training.Step();
+    if (step % 4 == 3) {
+      for (const uint32_t old : garbage) training.program.Free(old, {});
+      garbage.clear();
+    }
+    garbage.push_back(training.Keep(10 << 20));
+  }
+  for (const uint32_t old : garbage) training.program.Free(old, {});
+  training.program.Free(model, {});
+  const Growth growth = training.Judge();
+  ASSERT_EQ(growth.kind, GrowthKind::kSawtooth);
+  EXPECT_EQ(growth.tooth_count, 2U);  // of the third, only the end would tell
+}
+
 TEST(Growth, TwoStepsCannotShowALeak) {
   const Store store = MakeTraining(2, 12 << 20);
   EXPECT_EQ(FindGrowth(AnalyseHeap(store, store.heaps[0])).kind, GrowthKind::kNoGrowth);

@@ -23,6 +23,10 @@ std::vector<Finding> ReportRisingPeaks(const HeapAnalysis& analysis) {
   if (steps.size() < kFirstSteadyStep + kFewestSteps || !analysis.timeline.Has(Phase::kBackward)) return {};
   const Growth& growth = analysis.growth;
   if (growth.kind != GrowthKind::kNoGrowth && growth.kind != GrowthKind::kFragmentation) return {};
+  // A peak in an evaluation is none of a training step.
+  if (analysis.peak.moment.seq() != kNone &&
+      analysis.timeline.phase_of_event[analysis.peak.moment.seq()] == Phase::kEval)
+    return {};
   std::vector<uint64_t> peaks;
   for (size_t step = kFirstSteadyStep; step < steps.size(); ++step) {
     if (!steps[step].is_complete) continue;

@@ -72,6 +72,7 @@ void FoldTail(std::vector<Holder>& holders, size_t top_count) {
 
 std::vector<Holder> FindHolders(const Store& store, const Heap& heap, std::span<const Category> categories, Moment at,
                                 HolderKey key, size_t top_count, const ModulePaths* modules) {
+  const bool is_by_stack = key == HolderKey::kStack || key == HolderKey::kStackOrCategory;
   std::vector<Holder> parts = WeighParts(store, heap, categories, at, modules);
   std::sort(parts.begin(), parts.end(), Larger);  // the largest part names the whole
   std::vector<Holder> holders;
@@ -79,11 +80,13 @@ std::vector<Holder> FindHolders(const Store& store, const Heap& heap, std::span<
   for (Holder& part : parts) {
     if (key == HolderKey::kModule) {
       if (part.name.empty()) part.name = fmt::format("no module: {}", CategoryWords(part.category));
-    } else if (key != HolderKey::kStack) {
+    } else if (!is_by_stack) {
       part.name = NameOf(store, part.stack, key, part.category);
     }
-    const std::string merge_key = fmt::format("{}{}{}", part.name, part.is_preexisting ? "\n" : "\t",
-                                              key == HolderKey::kStack ? part.stack.value : 0);
+    const bool is_apart = key == HolderKey::kStackOrCategory && part.stack.value == 0 && !part.is_preexisting;
+    const std::string merge_key =
+        fmt::format("{}{}{}{}", part.name, part.is_preexisting ? "\n" : "\t", is_by_stack ? part.stack.value : 0,
+                    is_apart ? CategoryWords(part.category) : "");
     const auto [found, is_new] = index.emplace(merge_key, holders.size());
     if (is_new) {
       holders.push_back(std::move(part));

@@ -11,14 +11,21 @@
 
 namespace memstrata {
 
-enum class HolderKey : uint8_t { kStack, kFunction, kFile, kModule, kCategory };
+enum class HolderKey : uint8_t {
+  kStack,
+  kFunction,
+  kFile,
+  kModule,
+  kCategory,
+  kStackOrCategory,  // by category where there is no stack; not a choice of the command
+};
 inline constexpr std::string_view kHolderKeyNames[] = {"stack", "function", "file", "module", "category"};
 
 struct Holder {
   uint64_t bytes = 0;
   uint64_t block_count = 0;
   Category category = Category::kUnknown;  // of most of its bytes
-  std::string name;                        // function, file, module or category; empty for kStack
+  std::string name;                        // function, file, module or category; empty by stack
   StackId stack{0};                        // of its largest block
   bool is_preexisting = false;             // no stack because it was allocated before recording began
   bool is_other = false;                   // the sum of everything smaller

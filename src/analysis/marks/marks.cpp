@@ -111,7 +111,17 @@ std::optional<Mark> FindGrowthMark(const HeapAnalysis& analysis) {
 
 // Ranges of PyTorch's own, of which phases and steps tell.
 bool IsOfFramework(std::string_view name) {
-  return name.starts_with("Optimizer.") || name.starts_with("ProfilerStep#");
+  constexpr std::string_view kPrefixes[] = {"Optimizer.",
+                                            "ProfilerStep#",
+                                            "FSDP::",
+                                            "DistributedDataParallel.",
+                                            "nccl:",
+                                            "c10d::",
+                                            "aten::",
+                                            "Torch-Compiled Region",
+                                            "## Call CompiledFxGraph"};
+  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 // The program's own annotations of the representative step, or of the whole recording where there is none: of each name

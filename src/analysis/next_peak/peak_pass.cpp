@@ -39,9 +39,17 @@ std::string PhaseOf(const HeapAnalysis& analysis, Moment moment) {
                      step == kNone ? "" : fmt::format(" of step {}", step));
 }
 
+// The update and the backward need gradients; only before them they may be gone.
+bool Applies(const Way& way, const HeapAnalysis& analysis) {
+  if (way.category != Category::kGradient || analysis.peak.moment.seq() == kNone) return true;
+  const Phase phase = analysis.timeline.phase_of_event[analysis.peak.moment.seq()];
+  return phase == Phase::kForward || phase == Phase::kLoss || phase == Phase::kInput || phase == Phase::kEval;
+}
+
 // The easiest way that lowers the peak by much.
 std::string Remedy(const HeapAnalysis& analysis, const std::vector<Band>& bands) {
   for (const Way& way : kWays) {
+    if (!Applies(way, analysis)) continue;
     const auto band =
         std::find_if(bands.begin(), bands.end(), [&](const Band& of_peak) { return of_peak.category == way.category; });
     if (band == bands.end() || band->at_peak_bytes * 10 < analysis.peak.bytes) continue;  // it cannot gain more

@@ -59,7 +59,7 @@ class FailureExplainer {
     report.requested_bytes = store_.events.size_bytes[row];
     if (store_.events.addr[row] != kUnknownBytes) report.free_bytes = store_.events.addr[row];
     report.live_bytes = analysis_.live.At(at);
-    failure_.holders = FindHolders(store_, heap_, analysis_.categories, at, HolderKey::kStack, kTopHolders);
+    failure_.holders = FindHolders(store_, heap_, analysis_.categories, at, HolderKey::kStackOrCategory, kTopHolders);
     if (!heap_.capabilities.has_segments && heap_.segments.size() == 0) return;
     report.idle_bytes = fragmentation_.idle_bytes;
     report.largest_hole_bytes = fragmentation_.largest_hole_bytes;

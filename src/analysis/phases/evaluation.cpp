@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/flat_map.h"
+
 namespace memstrata {
 namespace {
 
@@ -112,8 +114,9 @@ void KeepCutOffForwards(const Store& store, const Heap& heap, const std::vector<
 }
 
 // A forward of a training keeps much of what it makes until the recording ends; an evaluation, or a generation with its
-// cache, next to nothing.
-bool KeepsActivations(const Store& store, const Heap& heap, const std::vector<Phase>& phases) {
+// cache, next to nothing. `until_seq` stands for its end where a request failed.
+bool KeepsActivations(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
+                      uint32_t until_seq = kNone) {
   constexpr uint64_t kSmallBytes = 1024;
   uint32_t made = 0;
   uint32_t kept = 0;
@@ -121,7 +124,7 @@ bool KeepsActivations(const Store& store, const Heap& heap, const std::vector<Ph
     const uint32_t seq = store.allocations.alloc_seq[row];
     if (seq == kNone || !IsForward(phases[seq]) || store.allocations.size_bytes[row] < kSmallBytes) continue;
     ++made;
-    kept += store.allocations.free_requested_seq[row] == kNone ? 1 : 0;
+    kept += store.allocations.free_requested_seq[row] >= until_seq ? 1 : 0;
   }
   return made > 0 && kept * 4 >= made;
 }
@@ -140,6 +143,28 @@ std::vector<uint64_t> LiveAtStepEnds(const Store& store, const Heap& heap, const
   return live;
 }
 
+// The first failed request; kNone without one.
+uint32_t FirstFailure(const Store& store, const Heap& heap) {
+  for (uint32_t seq = 0; seq < heap.events.size(); ++seq) {
+    if (store.events.kind[heap.events.begin + seq] == EventKind::kOutOfMemory) return seq;
+  }
+  return kNone;
+}
+
+// Whether one line calls the model time and again, as a server does and a step that never came to its backward does
+// not.
+bool CallsModelOften(const Store& store, const Heap& heap, const std::vector<Run>& runs) {
+  constexpr size_t kOften = 4;
+  const CutOffForwards forwards(store, heap);
+  FlatMap<uint32_t, size_t> count;
+  for (const Run& run : runs) {
+    if (!IsForward(run.phase)) continue;
+    const uint32_t caller = forwards.CallerOf(run);
+    if (caller != kNone && ++count[caller] >= kOften) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void MarkEvaluation(const Store& store, const Heap& heap, StackLabels& labels) {
@@ -150,10 +175,12 @@ void MarkEvaluation(const Store& store, const Heap& heap, StackLabels& labels) {
                           std::any_of(runs.end() - std::min<ptrdiff_t>(2, std::ssize(runs)), runs.end(),
                                       [](const Run& run) { return IsForward(run.phase); }) &&
                           !is_training;
-  const bool has_oom = std::find(store.events.kind.span().begin() + heap.events.begin,
-                                 store.events.kind.span().begin() + heap.events.end,
-                                 EventKind::kOutOfMemory) != store.events.kind.span().begin() + heap.events.end;
-  if (is_cut_off && (has_oom || KeepsActivations(store, heap, labels.phase))) return;  // it never came to a backward
+  const uint32_t failure = FirstFailure(store, heap);
+  const bool has_oom = failure != kNone;
+  const bool serves =
+      has_oom && CallsModelOften(store, heap, runs) && !KeepsActivations(store, heap, labels.phase, failure);
+  if (is_cut_off && !serves && (has_oom || KeepsActivations(store, heap, labels.phase)))
+    return;  // it never came to a backward
   std::vector<bool> is_evaluation(runs.size(), false);
   for (size_t i = 0; i < runs.size(); ++i) {
     is_evaluation[i] = IsForward(runs[i].phase) && !LeadsToBackward(runs, i) &&

@@ -3,12 +3,44 @@
 #include <algorithm>
 
 #include "analysis/phases/label_by_order.h"
+#include "analysis/phases/order_events.h"
+#include "base/flat_map.h"
 
 namespace memstrata {
 namespace {
 
 bool Has(const std::vector<Phase>& phases, Phase phase) {
   return std::find(phases.begin(), phases.end(), phase) != phases.end();
+}
+
+bool IsBackward(Phase phase) { return phase == Phase::kBackward || phase == Phase::kRecompute; }
+
+// Sizes of what a backward makes and leaves behind.
+FlatMap<uint64_t, bool> GradientSizes(const Store& store, const Heap& heap, const std::vector<Phase>& phases) {
+  FlatMap<uint64_t, bool> sizes;
+  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
+    const uint32_t begin = store.allocations.alloc_seq[row];
+    const uint32_t end = store.allocations.free_requested_seq[row];
+    if (begin == kNone || !IsBackward(phases[begin]) || (end != kNone && IsBackward(phases[end]))) continue;
+    if (store.allocations.size_bytes[row] > kScalarBytes) sizes[store.allocations.size_bytes[row]] = true;
+  }
+  return sizes;
+}
+
+// Updates make blocks of the sizes of the gradients; other work between the steps does not.
+bool MakeGradientSizes(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
+                       const std::vector<uint32_t>& of_updates) {
+  const FlatMap<uint64_t, bool> gradient_sizes = GradientSizes(store, heap, phases);
+  size_t large_count = 0;
+  size_t gradient_like_count = 0;
+  for (const uint32_t seq : of_updates) {
+    const uint32_t row = heap.events.begin + seq;
+    const uint64_t size_bytes = store.events.size_bytes[row];
+    if (store.events.kind[row] != EventKind::kAlloc || size_bytes <= kScalarBytes) continue;
+    ++large_count;
+    gradient_like_count += gradient_sizes.contains(size_bytes) ? 1 : 0;
+  }
+  return large_count > 0 && gradient_like_count * 2 >= large_count;
 }
 
 }  // namespace
@@ -19,13 +51,12 @@ void NameOwnUpdates(const Store& store, const Heap& heap, StackLabels& labels) {
   const bool lacks_zero_grad = !Has(labels.phase, Phase::kZeroGrad);
   if ((!lacks_update && !lacks_zero_grad) || !Has(labels.phase, Phase::kBackward)) return;
   const std::vector<Phase> by_order = LabelByOrder(store, heap);
+  std::vector<uint32_t> of_updates;
   std::vector<uint32_t> of_update;  // since the last backward
   uint32_t alloc_count = 0;         // among them
   bool is_after_backward = false;   // and before the next forward
   const auto name_update = [&] {
-    for (const uint32_t seq : of_update) {
-      if (alloc_count >= kFewestAllocs) labels.phase[seq] = Phase::kOptimizer;
-    }
+    if (alloc_count >= kFewestAllocs) of_updates.insert(of_updates.end(), of_update.begin(), of_update.end());
     of_update.clear();
     alloc_count = 0;
   };
@@ -43,6 +74,8 @@ void NameOwnUpdates(const Store& store, const Heap& heap, StackLabels& labels) {
     alloc_count += store.events.kind[heap.events.begin + seq] == EventKind::kAlloc ? 1 : 0;
   }
   name_update();
+  if (!MakeGradientSizes(store, heap, labels.phase, of_updates)) return;
+  for (const uint32_t seq : of_updates) labels.phase[seq] = Phase::kOptimizer;
 }
 
 }  // namespace memstrata

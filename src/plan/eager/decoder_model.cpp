@@ -43,14 +43,20 @@ class Decoder final : public EagerModel {
     if (options.logits_to_keep > 0 && options.logits_to_keep < hidden.shape[1]) {
       hidden = Slice(tape, hidden, 1, options.logits_to_keep);
     }
+    const bool writes_logits = options.loss == LossKind::kPlain || options.loss == LossKind::kFused;
+    if (inputs.labels.defined() && !writes_logits) {
+      output.loss = LossWithoutLogits(tape, head_, hidden, inputs.labels, options.loss);
+      return output;
+    }
     output.logits = head_(tape, hidden);
     output.logits.storage->Relabel(Category::kLogits);
+    if (spec_.scales_logits) output.logits = Scale(tape, output.logits);
     if (spec_.caps_logits) {
       output.logits = Scale(tape, output.logits);
       output.logits = ActivationSavingResult(tape, output.logits);
       output.logits = Scale(tape, output.logits);
     }
-    if (inputs.labels.defined()) output.loss = CausalLoss(tape, output.logits, inputs.labels);
+    if (inputs.labels.defined()) output.loss = CausalLoss(tape, output.logits, inputs.labels, options.loss);
     return output;
   }
 
@@ -80,6 +86,7 @@ class Decoder final : public EagerModel {
   struct Context {  // what every layer of one forward is given
     RunOptions options;
     RotaryTables rotary;
+    RotaryTables local_rotary;
     Tensor mask;
     Tensor sliding_mask;
     KvCache* cache = nullptr;
@@ -111,13 +118,15 @@ class Decoder final : public EagerModel {
     }
     hidden = Dropout(tape, hidden, spec_.embedding_dropout);
     if (spec_.rotary_dim > 0) context->rotary = MakeRotaryTables(tape, queries, spec_.rotary_dim, hidden.dtype);
+    if (spec_.has_local_rotary) context->local_rotary = MakeRotaryTables(tape, queries, spec_.rotary_dim, hidden.dtype);
     if (spec_.scales_embedding) hidden = Scale(tape, hidden);
     for (size_t i = 0; i < layers_.size(); ++i) hidden = RunLayer(tape, i, hidden, context);
     return spec_.has_final_norm ? final_norm_(tape, hidden) : hidden;
   }
 
   Tensor RunLayer(Tape& tape, size_t index, const Tensor& hidden, const std::shared_ptr<Context>& context) {
-    switch (context->options.checkpoint) {
+    const bool is_kept = static_cast<int64_t>(index) % context->options.checkpoint_every != 0;
+    switch (is_kept ? CheckpointKind::kNone : context->options.checkpoint) {
       case CheckpointKind::kNone:
         return Layer(tape, index, hidden, *context);
       case CheckpointKind::kNonReentrant:
@@ -132,17 +141,20 @@ class Decoder final : public EagerModel {
   Tensor Layer(Tape& tape, size_t index, const Tensor& hidden, Context& context) {
     const DecoderLayer& layer = layers_[index];
     if (spec_.parallel_residual) return ParallelLayer(tape, index, hidden, context);
-    Tensor x = layer.input_norm(tape, hidden);
+    Tensor x = spec_.norms_inputs ? layer.input_norm(tape, hidden) : hidden;
     x = Attention(tape, index, x, context);
     if (spec_.norms_outputs) x = layer.attention_output_norm(tape, x);
     x = Dropout(tape, x, spec_.residual_dropout);
-    const Tensor residual = Add(tape, hidden, x);
-    x = layer.mlp_norm(tape, residual);
+    const Tensor residual = Add(tape, hidden, Weighed(tape, x));
+    x = spec_.norms_inputs ? layer.mlp_norm(tape, residual) : residual;
     x = Mlp(tape, layer, x);
     if (spec_.norms_outputs) x = layer.mlp_output_norm(tape, x);
     x = Dropout(tape, x, spec_.residual_dropout);
-    return Add(tape, residual, x);
+    return Add(tape, residual, Weighed(tape, x));
   }
+
+  // A block's result as it goes onto the residual.
+  Tensor Weighed(Tape& tape, const Tensor& x) const { return spec_.scales_residual ? Scale(tape, x) : x; }
 
   Tensor ParallelLayer(Tape& tape, size_t index, const Tensor& hidden, Context& context) {
     const DecoderLayer& layer = layers_[index];
@@ -161,8 +173,10 @@ class Decoder final : public EagerModel {
   }
 
   Tensor Heads(Tape& tape, const Tensor& x, int64_t heads, const NormLayer& norm) const {
-    Tensor by_token = View(x, {x.shape[0], x.shape[1], heads, spec_.head_dim});
-    if (spec_.qk_norm && norm.weight != nullptr) by_token = norm(tape, by_token);
+    const bool is_normed = spec_.qk_norm && norm.weight != nullptr;
+    const Tensor wide = is_normed && spec_.qk_norm_is_wide ? norm(tape, x) : x;
+    Tensor by_token = View(wide, {x.shape[0], x.shape[1], heads, spec_.head_dim});
+    if (is_normed && !spec_.qk_norm_is_wide) by_token = norm(tape, by_token);
     return Transposed(by_token, {x.shape[0], heads, x.shape[1], spec_.head_dim});
   }
 
@@ -198,12 +212,13 @@ class Decoder final : public EagerModel {
   Tensor Attention(Tape& tape, size_t index, const Tensor& x, Context& context) {
     const DecoderLayer& layer = layers_[index];
     auto [query, key, value] = Project(tape, layer, x);
-    if (spec_.rotary_dim > 0) {
-      const Tensor turned = ApplyRotary(tape, query, context.rotary, spec_.concatenates_rotary);
-      key = ApplyRotary(tape, key, context.rotary, spec_.concatenates_rotary);
+    const bool is_sliding = spec_.IsSliding(static_cast<int64_t>(index));
+    if (spec_.IsTurned(static_cast<int64_t>(index))) {
+      const RotaryTables& tables = spec_.has_local_rotary && is_sliding ? context.local_rotary : context.rotary;
+      const Tensor turned = ApplyRotary(tape, query, tables, spec_.concatenates_rotary);
+      key = ApplyRotary(tape, key, tables, spec_.concatenates_rotary);
       query = turned;
     }
-    const bool is_sliding = spec_.IsSliding(static_cast<int64_t>(index));
     if (context.cache != nullptr) {
       std::tie(key, value) =
           UpdateCache(tape, *context.cache, index, key, value, is_sliding ? spec_.sliding_window : 0);

@@ -1,5 +1,7 @@
 #include "plan/eager/layers.h"
 
+#include <algorithm>
+
 namespace memstrata::plan::eager {
 
 LinearLayer LinearLayer::Find(ParameterSet& parameters, const std::string& name) {
@@ -46,6 +48,10 @@ Tensor RmsNorm(Tape& tape, const Tensor& x0, Parameter& weight) {
   return Multiply(tape, weight.value, Cast(tape, x, dtype));
 }
 
+Tensor RmsNormWide(Tape& tape, const Tensor& x, Parameter& weight) {
+  return Cast(tape, Multiply(tape, weight.value, Normalize(tape, Cast(tape, x, DType::kFloat32))), x.dtype);
+}
+
 Tensor RmsNormPlusOne(Tape& tape, const Tensor& x, Parameter& weight) {
   Tensor output = Normalize(tape, Cast(tape, x, DType::kFloat32));
   output = Multiply(tape, output, AddScalar(tape, Cast(tape, weight.value, DType::kFloat32)));
@@ -58,6 +64,8 @@ Tensor NormLayer::operator()(Tape& tape, const Tensor& x) const {
   switch (kind) {
     case NormKind::kRms:
       return RmsNorm(tape, x, *weight);
+    case NormKind::kRmsWide:
+      return RmsNormWide(tape, x, *weight);
     case NormKind::kRmsPlusOne:
       return RmsNormPlusOne(tape, x, *weight);
     case NormKind::kLayer:
@@ -209,17 +217,43 @@ std::pair<Tensor, Tensor> UpdateCache(Tape& tape, KvCache& cache, size_t layer, 
   return {std::move(keys), std::move(values)};
 }
 
-Tensor CausalLoss(Tape& tape, const Tensor& logits0, const Tensor& labels) {
-  const Tensor logits = Cast(tape, logits0, DType::kFloat32);
-  Tensor shifted;
-  {
-    Shape padded_shape = labels.shape;
-    padded_shape.back() += 1;
-    const Tensor padded = tape.Empty(padded_shape, DType::kInt64);
-    shifted = tape.Empty(labels.shape, DType::kInt64);
+namespace {
+
+Tensor ShiftedLabels(Tape& tape, const Tensor& labels) {
+  Shape padded_shape = labels.shape;
+  padded_shape.back() += 1;
+  const Tensor padded = tape.Empty(padded_shape, DType::kInt64);
+  return tape.Empty(labels.shape, DType::kInt64);
+}
+
+}  // namespace
+
+Tensor CausalLoss(Tape& tape, const Tensor& logits0, const Tensor& labels, LossKind kind) {
+  const Tensor logits = kind == LossKind::kFused ? logits0 : Cast(tape, logits0, DType::kFloat32);
+  const Tensor shifted = ShiftedLabels(tape, labels);
+  const Tensor rows = View(logits, {ElementCount(labels.shape), logits.shape.back()});
+  return kind == LossKind::kFused ? FusedCrossEntropy(tape, rows, shifted) : CrossEntropy(tape, rows, shifted);
+}
+
+Tensor LossWithoutLogits(Tape& tape, const LinearLayer& head, const Tensor& hidden, const Tensor& labels,
+                         LossKind kind) {
+  constexpr int64_t kPieces = 8;
+  const Tensor shifted = ShiftedLabels(tape, labels);
+  if (kind == LossKind::kLinearFused) return LinearCrossEntropy(tape, hidden, *head.weight, shifted);
+  const int64_t tokens = ElementCount(labels.shape);
+  const int64_t each = (tokens + kPieces - 1) / kPieces;
+  const Tensor rows = View(hidden, {tokens, hidden.shape.back()});
+  Tensor total;
+  for (int64_t first = 0; first < tokens; first += each) {
+    const Tensor piece = Slice(tape, rows, 0, std::min(each, tokens - first));
+    const Tensor loss = tape.Checkpoint([head, piece](Tape& t) {
+      const Tensor logits = Cast(t, head(t, piece), DType::kFloat32);
+      const Tensor classes = t.Empty({piece.shape[0]}, DType::kInt64);
+      return CrossEntropy(t, logits, classes);
+    });
+    total = total.defined() ? Add(tape, total, loss) : loss;
   }
-  const int64_t classes = logits.shape.back();
-  return CrossEntropy(tape, View(logits, {ElementCount(labels.shape), classes}), shifted);
+  return total;
 }
 
 }  // namespace memstrata::plan::eager

@@ -55,7 +55,11 @@ Tensor Attend(Tape& tape, const Tensor& query, const Tensor& key, const Tensor& 
 std::pair<Tensor, Tensor> UpdateCache(Tape& tape, KvCache& cache, size_t layer, const Tensor& key, const Tensor& value,
                                       int64_t window);
 
-/// Loss of a causal language model: logits to float32, labels shifted, cross entropy.
-Tensor CausalLoss(Tape& tape, const Tensor& logits, const Tensor& labels);
+/// Loss of a causal language model: labels shifted, cross entropy of the logits in float32 or, fused, as they are.
+Tensor CausalLoss(Tape& tape, const Tensor& logits, const Tensor& labels, LossKind kind);
+/// The loss without all logits at once: an eighth of the tokens passes the head and the loss at a time and again in the
+/// backward, or the two are one kernel.
+Tensor LossWithoutLogits(Tape& tape, const LinearLayer& head, const Tensor& hidden, const Tensor& labels,
+                         LossKind kind);
 
 }  // namespace memstrata::plan::eager

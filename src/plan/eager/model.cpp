@@ -2,17 +2,12 @@
 
 #include <algorithm>
 
+#include "plan/model/adapter_targets.h"
+
 namespace memstrata::plan::eager {
 namespace {
 
 bool IsLinear(Role role) { return role == Role::kColumn || role == Role::kRow || role == Role::kReplicatedLinear; }
-
-bool IsTarget(const ParameterSpec& spec, const AdapterOptions& options) {
-  if (!IsLinear(spec.role) || !spec.name.ends_with(".weight")) return false;
-  if (options.targets.empty()) return true;
-  return std::any_of(options.targets.begin(), options.targets.end(),
-                     [&](const std::string& target) { return spec.name.ends_with(target + ".weight"); });
-}
 
 }  // namespace
 
@@ -20,7 +15,8 @@ ParameterSet::ParameterSet(Tape& tape, const std::vector<ParameterSpec>& specs, 
                            DType dtype, const AdapterOptions& adapters)
     : specs_(specs), dtype_(dtype) {
   for (const ParameterSpec& spec : specs) {
-    const bool is_packed = adapters.frozen_linear_bits > 0 && IsLinear(spec.role) && spec.shape.size() == 2;
+    const bool is_packed =
+        adapters.frozen_linear_bits > 0 && IsLinear(spec.role) && spec.shape.size() == 2 && !spec.keeps_precision;
     by_name_[spec.name] =
         is_packed ? &AddPacked(tape, spec.shape, dtype, adapters.frozen_linear_bits) : &Add(tape, spec.shape, dtype);
   }
@@ -59,7 +55,7 @@ void ParameterSet::AddAdapters(Tape& tape, const AdapterOptions& options) {
     Parameter* weight = by_name_[spec.name];
     switch (options.form) {
       case AdapterForm::kLowRank:
-        if (IsTarget(spec, options)) {
+        if (IsAdapterTarget(spec, options.targets)) {
           Parameter& down = Add(tape, {options.rank, spec.shape[1]}, DType::kFloat32);
           adapters_[weight] = {&down, &Add(tape, {spec.shape[0], options.rank}, DType::kFloat32), options.dropout};
         }

@@ -16,6 +16,8 @@ namespace memstrata::plan::eager {
 enum class MaskKind : uint8_t { kNone, kOnes, kPadded };
 enum class CheckpointKind : uint8_t { kNone, kNonReentrant, kReentrant };
 enum class AttentionKind : uint8_t { kFused, kEager };
+/// Of causal language models: as transformers computes it, in one kernel, in pieces, or together with the head.
+enum class LossKind : uint8_t { kPlain, kFused, kChunked, kLinearFused };
 
 struct RunOptions {
   int64_t batch = 1;
@@ -23,10 +25,13 @@ struct RunOptions {
   int64_t target_sequence = 0;  // decoder length of encoder-decoder models
   MaskKind mask = MaskKind::kOnes;
   CheckpointKind checkpoint = CheckpointKind::kNone;
+  int64_t checkpoint_every = 1;  // of decoders: every n-th layer is checkpointed
+  LossKind loss = LossKind::kPlain;
   AttentionKind attention = AttentionKind::kFused;
   bool use_cache = true;
   bool is_training = true;
   int64_t logits_to_keep = 0;  // 0: all
+  bool generates = false;      // encoder-decoder models: from one start token instead of labels
 };
 
 enum class AdapterForm : uint8_t { kLowRank, kScaleAndBias, kPrompt };
@@ -81,6 +86,7 @@ class ParameterSet {
 struct KvCache {
   std::vector<Tensor> keys;
   std::vector<Tensor> values;
+  Tensor memory;  // the encoder's output, in encoder-decoder models
 };
 
 /// What a forward returns; it lives until the caller drops it.

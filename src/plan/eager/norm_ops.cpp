@@ -83,4 +83,30 @@ Tensor CrossEntropy(Tape& tape, const Tensor& logits, const Tensor& labels) {
   return loss;
 }
 
+Tensor FusedCrossEntropy(Tape& tape, const Tensor& logits, const Tensor& labels) {
+  const std::shared_ptr<Node> node = tape.Begin({&logits}, {logits, labels});
+  Tensor loss = tape.Empty({}, DType::kFloat32);
+  const Tensor log_sums = tape.Empty({logits.shape[0]}, DType::kFloat32);
+  tape.Save(node.get(), log_sums);
+  tape.Finish(node, loss, [](Tape& t, Node& self, const Gradients&) { return Gradients{t.Saved(self, 0)}; });
+  return loss;
+}
+
+Tensor LinearCrossEntropy(Tape& tape, const Tensor& hidden0, Parameter& weight, const Tensor& labels) {
+  const Tensor hidden = tape.ToLowPrecision(hidden0);
+  const Tensor w = tape.ToLowPrecision(weight.value);
+  const std::shared_ptr<Node> node = tape.Begin({&hidden, &w}, {hidden, w, labels});
+  Tensor loss = tape.Empty({}, DType::kFloat32);
+  const Tensor log_sums = tape.Empty({ElementCount(labels.shape)}, DType::kFloat32);
+  tape.Save(node.get(), log_sums);
+  tape.Finish(node, loss, [](Tape& t, Node& self, const Gradients&) {
+    Gradients out(2);
+    for (const size_t i : {size_t{0}, size_t{1}}) {
+      if (self.Needs(i)) out[i] = t.Empty(self.edges[i].shape, self.edges[i].dtype);
+    }
+    return out;
+  });
+  return loss;
+}
+
 }  // namespace memstrata::plan::eager

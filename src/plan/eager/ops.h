@@ -79,5 +79,9 @@ Tensor ScaledDotProductAttention(Tape& tape, const Tensor& query, const Tensor& 
 // --- losses ---
 /// Cross entropy of [n, classes] against [n] classes.
 Tensor CrossEntropy(Tape& tape, const Tensor& logits, const Tensor& labels);
+/// The same in one kernel (as Liger's): the gradient is written over the scores.
+Tensor FusedCrossEntropy(Tape& tape, const Tensor& logits, const Tensor& labels);
+/// The head and the loss in one kernel that never writes the scores out (as Cut Cross-Entropy's).
+Tensor LinearCrossEntropy(Tape& tape, const Tensor& hidden, Parameter& weight, const Tensor& labels);
 
 }  // namespace memstrata::plan::eager

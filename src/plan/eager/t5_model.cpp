@@ -50,29 +50,48 @@ class T5 final : public EagerModel {
     ModelInputs inputs;
     inputs.ids = tape.Empty({options.batch, options.sequence}, DType::kInt64);
     if (options.mask != MaskKind::kNone) inputs.mask = tape.Empty(inputs.ids.shape, DType::kInt64);
-    inputs.labels = tape.Empty({options.batch, Target(options)}, DType::kInt64);
+    if (!options.generates) inputs.labels = tape.Empty({options.batch, Target(options)}, DType::kInt64);
     return inputs;
   }
 
   ModelOutput Forward(Tape& tape, const ModelInputs& inputs, const RunOptions& options,
-                      std::shared_ptr<KvCache>) override {
+                      std::shared_ptr<KvCache> cache) override {
+    if (options.generates) return Generate(tape, inputs, options, std::move(cache));
     ModelOutput output;
     const Tensor memory = RunStack(tape, encoder_, inputs.ids, nullptr, options, nullptr);
     output.others.push_back(memory);
     const Tensor shifted = tape.Empty(inputs.labels.shape, DType::kInt64);
     const bool caches = options.use_cache && (options.checkpoint == CheckpointKind::kNone || !tape.grad_enabled());
     if (caches) output.cache = std::make_shared<KvCache>();
-    Tensor hidden = RunStack(tape, decoder_, shifted, &memory, options, output.cache.get());
-    if (spec_.ties_head) hidden = Scale(tape, hidden);
-    output.others.push_back(hidden);
-    output.logits = head_(tape, hidden);
-    output.logits.storage->Relabel(Category::kLogits);
+    AddScores(tape, RunStack(tape, decoder_, shifted, &memory, options, output.cache.get()), output);
     const int64_t rows = ElementCount(inputs.labels.shape);
     output.loss = CrossEntropy(tape, View(output.logits, {rows, spec_.vocabulary}), inputs.labels);
     return output;
   }
 
  private:
+  // The encoder runs once; its output and its keys and values stay with the cache. The decoder starts with one token.
+  ModelOutput Generate(Tape& tape, const ModelInputs& inputs, const RunOptions& options,
+                       std::shared_ptr<KvCache> cache) {
+    ModelOutput output;
+    Tensor ids = inputs.ids;
+    if (cache == nullptr) {
+      cache = std::make_shared<KvCache>();
+      cache->memory = RunStack(tape, encoder_, inputs.ids, nullptr, options, nullptr);
+      ids = tape.Empty({options.batch, 1}, DType::kInt64);
+    }
+    output.cache = std::move(cache);
+    AddScores(tape, RunStack(tape, decoder_, ids, &output.cache->memory, options, output.cache.get()), output);
+    return output;
+  }
+
+  void AddScores(Tape& tape, Tensor hidden, ModelOutput& output) {
+    if (spec_.ties_head) hidden = Scale(tape, hidden);
+    output.others.push_back(hidden);
+    output.logits = head_(tape, hidden);
+    output.logits.storage->Relabel(Category::kLogits);
+  }
+
   static int64_t Target(const RunOptions& options) {
     return options.target_sequence > 0 ? options.target_sequence : options.sequence;
   }
@@ -116,15 +135,25 @@ class T5 final : public EagerModel {
     return Add(tape, bias, mask);
   }
 
+  // Those of the encoder's output (odd indices) are made once and then read from the cache.
+  std::pair<Tensor, Tensor> KeysAndValues(Tape& tape, const AttentionLayer& layer, const Tensor& source, KvCache* cache,
+                                          size_t cache_index) const {
+    const bool is_cross = cache_index % 2 == 1;
+    if (cache != nullptr && is_cross && cache_index < cache->keys.size() && cache->keys[cache_index].defined())
+      return {cache->keys[cache_index], cache->values[cache_index]};
+    const Tensor key = Heads(layer.key(tape, source));
+    const Tensor value = Heads(layer.value(tape, source));
+    if (cache == nullptr) return {key, value};
+    return UpdateCache(tape, *cache, cache_index, key, value, 0);
+  }
+
   Tensor Attention(Tape& tape, const AttentionLayer& layer, const Tensor& x, const Tensor& source, const Tensor& mask,
                    Tensor& bias, KvCache* cache, size_t cache_index) const {
     const Tensor query = Heads(layer.query(tape, x));
-    Tensor key = Heads(layer.key(tape, source));
-    Tensor value = Heads(layer.value(tape, source));
-    if (cache != nullptr) std::tie(key, value) = UpdateCache(tape, *cache, cache_index, key, value, 0);
+    const auto [key, value] = KeysAndValues(tape, layer, source, cache, cache_index);
     const Shape& k = key.shape;
     const Tensor scores = BatchMatmul(tape, query, View(key, {k[0], k[1], k[3], k[2]}));
-    if (!bias.defined()) bias = PositionBias(tape, layer, mask, x.shape[1], source.shape[1]);
+    if (!bias.defined()) bias = PositionBias(tape, layer, mask, x.shape[1], k[2]);
     const Tensor biased = AddInPlace(tape, scores, bias);
     Tensor weights = Cast(tape, Softmax(tape, Cast(tape, biased, DType::kFloat32), DType::kFloat32), biased.dtype);
     weights = Dropout(tape, weights, spec_.dropout);
@@ -179,7 +208,9 @@ class T5 final : public EagerModel {
     const bool is_decoder = memory != nullptr;
     Tensor hidden = Embedding(tape, parameters_.Get("tokens.weight"), ids);
     const int64_t length = ids.shape[1];
-    context->mask = tape.Empty({ids.shape[0], 1, is_decoder ? length : 1, length}, hidden.dtype);
+    const bool has_past = cache != nullptr && !cache->keys.empty() && cache->keys[0].defined();
+    const int64_t past = has_past ? cache->keys[0].shape[2] : 0;
+    context->mask = tape.Empty({ids.shape[0], 1, is_decoder ? length : 1, past + length}, hidden.dtype);
     if (is_decoder) {
       context->memory = *memory;
       context->cross_mask = tape.Empty({ids.shape[0], 1, 1, memory->shape[1]}, hidden.dtype);

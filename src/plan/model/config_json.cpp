@@ -60,12 +60,19 @@ Result<ConfigJson> ConfigJson::Parse(std::string_view text) {
   return config;
 }
 
+const void* ConfigJson::FindMember(std::string_view key) const {
+  const void* last = nullptr;
+  for (const auto& member : As(value_).GetObject()) {
+    if (key == std::string_view(member.name.GetString(), member.name.GetStringLength())) last = &member.value;
+  }
+  if (last == nullptr && defaults_) return defaults_->FindMember(key);
+  if (last != nullptr) used_->emplace(key);
+  return last;
+}
+
 const void* ConfigJson::Find(std::string_view key) const {
-  const rapidjson::Value name(rapidjson::StringRef(key.data(), static_cast<rapidjson::SizeType>(key.size())));
-  const auto found = As(value_).FindMember(name);
-  if (found == As(value_).MemberEnd()) return nullptr;
-  used_->emplace(key);
-  return found->value.IsNull() ? nullptr : &found->value;
+  const void* found = FindMember(key);
+  return found == nullptr || As(found).IsNull() ? nullptr : found;
 }
 
 std::optional<ConfigJson> ConfigJson::Object(std::string_view key) const {
@@ -78,7 +85,20 @@ std::optional<ConfigJson> ConfigJson::Object(std::string_view key) const {
   return config;
 }
 
+ConfigJson ConfigJson::WithDefaults(std::string_view defaults) const {
+  ConfigJson config = *this;
+  if (Result<ConfigJson> parsed = Parse(defaults)) config.defaults_ = std::make_shared<ConfigJson>(*std::move(parsed));
+  return config;
+}
+
+std::vector<std::string> ConfigJson::DefaultedKeys() const {
+  if (!defaults_) return {};
+  return {defaults_->used_->begin(), defaults_->used_->end()};
+}
+
 bool ConfigJson::Has(std::string_view key) const { return Find(key) != nullptr; }
+
+bool ConfigJson::Mentions(std::string_view key) const { return FindMember(key) != nullptr; }
 
 std::optional<std::string> ConfigJson::Text(std::string_view key) const {
   const void* value = Find(key);
@@ -117,6 +137,11 @@ std::vector<int64_t> ConfigJson::Integers(std::string_view key) const {
   return numbers;
 }
 
+int64_t ConfigJson::ArraySize(std::string_view key) const {
+  const void* value = Find(key);
+  return value != nullptr && As(value).IsArray() ? static_cast<int64_t>(As(value).Size()) : 0;
+}
+
 Result<int64_t> ConfigJson::Integer(std::string_view key, int64_t otherwise) const {
   const void* value = Find(key);
   if (value == nullptr) return otherwise;
@@ -140,6 +165,13 @@ Result<int64_t> ConfigJson::IntegerOf(std::initializer_list<std::string_view> ke
     if (Find(key) != nullptr) return Integer(key, otherwise);
   }
   return otherwise;
+}
+
+Result<int64_t> ConfigJson::Layers(std::initializer_list<std::string_view> keys) const {
+  MEMSTRATA_ASSIGN_OR_RETURN(const int64_t layers, RequiredIntegerOf(keys));
+  if (layers <= kMostLayers) return layers;
+  return Fail(ErrorCode::kInvalidArgument,
+              fmt::format("{} layers are more than the {} that are planned for.", layers, kMostLayers));
 }
 
 std::vector<std::string> ConfigJson::UnusedKeys() const {

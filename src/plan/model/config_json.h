@@ -20,13 +20,22 @@ class ConfigJson {
   /// The object under `key`, or nothing. Shares the document.
   std::optional<ConfigJson> Object(std::string_view key) const;
 
+  /// The same object, with the keys of `defaults` (a JSON object of ours) where it has none.
+  ConfigJson WithDefaults(std::string_view defaults) const;
+  /// Keys that were asked for and came from the defaults.
+  std::vector<std::string> DefaultedKeys() const;
+
   bool Has(std::string_view key) const;
+  /// True also when it is null.
+  bool Mentions(std::string_view key) const;
   std::optional<std::string> Text(std::string_view key) const;
   std::optional<double> Number(std::string_view key) const;
   bool Flag(std::string_view key, bool otherwise) const;
   std::vector<std::string> Texts(std::string_view key) const;
   /// Whole numbers of an array; empty when absent.
   std::vector<int64_t> Integers(std::string_view key) const;
+  /// Items of an array of anything; 0 when there is none.
+  int64_t ArraySize(std::string_view key) const;
   /// A whole number from 0 to 2^40, or `otherwise` when the key is absent or null; a sentence when it is anything else.
   Result<int64_t> Integer(std::string_view key, int64_t otherwise) const;
   /// The same, but it must be there and positive.
@@ -37,6 +46,10 @@ class ConfigJson {
 
   /// The largest width, side or count of layers that makes sense; products of a few of them stay in 64 bits.
   static constexpr int64_t kLargestSize = int64_t{1} << 20;
+  static constexpr int64_t kMostLayers = 4096;
+
+  /// Layers under the first of these names that is there; a sentence when there are none or too many.
+  Result<int64_t> Layers(std::initializer_list<std::string_view> keys) const;
 
   /// Keys of this object that nothing asked for.
   std::vector<std::string> UnusedKeys() const;
@@ -44,11 +57,13 @@ class ConfigJson {
  private:
   struct Document;
   ConfigJson() = default;
-  const void* Find(std::string_view key) const;
+  const void* Find(std::string_view key) const;        // nothing where it is null
+  const void* FindMember(std::string_view key) const;  // the last of that name, as Python and JavaScript take it
 
   std::shared_ptr<Document> document_;
   const void* value_ = nullptr;
   std::shared_ptr<std::set<std::string, std::less<>>> used_;
+  std::shared_ptr<ConfigJson> defaults_;
 };
 
 }  // namespace memstrata::plan

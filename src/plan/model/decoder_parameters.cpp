@@ -49,7 +49,7 @@ void AddAttention(const DecoderSpec& spec, ParameterBuilder& build) {
   const int64_t q = spec.heads * spec.head_dim;
   const int64_t kv = spec.kv_heads * spec.head_dim;
   if (spec.qkv == QkvLayout::kSeparate) {
-    build.Linear("q_proj", q, spec.hidden, spec.qkv_bias, Role::kColumn);
+    build.Linear("q_proj", spec.gates_attention ? 2 * q : q, spec.hidden, spec.qkv_bias, Role::kColumn);
     build.Linear("k_proj", kv, spec.hidden, spec.qkv_bias, Role::kColumn);
     build.Linear("v_proj", kv, spec.hidden, spec.qkv_bias, Role::kColumn);
   } else {
@@ -73,15 +73,32 @@ void AddMlp(const DecoderSpec& spec, ParameterBuilder& build) {
   build.Linear("down_proj", spec.hidden, spec.intermediate, spec.mlp_bias, Role::kRow);
 }
 
+// Attention to an image's tokens: norms of queries and keys, and a gate for each of both blocks.
+void AddCrossAttention(const DecoderSpec& spec, ParameterBuilder& build) {
+  AddAttention(spec, build);
+  build.Norm("q_norm", spec.head_dim, false);
+  build.Norm("k_norm", spec.head_dim, false);
+  for (const char* name : {"attention_gate", "mlp_gate"}) build.Add(name, {1}, Role::kNorm);
+}
+
+void AddMixer(const DecoderSpec& spec, int64_t layer, ParameterBuilder& build) {
+  const MixerKind kind = spec.MixerOf(layer);
+  if (spec.Attends(layer)) AddAttention(spec, build);
+  if (kind == MixerKind::kCrossAttention) AddCrossAttention(spec, build);
+  if (kind == MixerKind::kStateSpace || kind == MixerKind::kAttentionAndState)
+    AddStateSpace(spec.state_space, spec.hidden, build);
+  if (kind == MixerKind::kRecurrence) AddRecurrence(spec.recurrence, spec.hidden, build);
+}
+
 void AddLayer(const DecoderSpec& spec, int64_t layer, ParameterBuilder& build) {
   const bool has_mlp = spec.HasMlp(layer);
-  if (spec.MixerOf(layer) == MixerKind::kAttention) AddAttention(spec, build);
-  if (spec.MixerOf(layer) == MixerKind::kStateSpace) AddStateSpace(spec.state_space, spec.hidden, build);
+  AddMixer(spec, layer, build);
   if (has_mlp && spec.experts.IsSparse(layer)) {
     AddExperts(spec, build);
   } else if (has_mlp) {
     AddMlp(spec, build);
   }
+  if (!spec.norm_has_weight) return;
   if (spec.norms_inputs) build.Norm("input_norm", spec.hidden, spec.norm_has_bias);
   if (spec.norms_inputs && !spec.shares_norm && !spec.has_single_blocks)
     build.Norm("mlp_norm", spec.hidden, spec.norm_has_bias);
@@ -120,7 +137,8 @@ int64_t CountElements(const std::vector<ParameterSpec>& parameters) {
 
 std::vector<ParameterSpec> DecoderParameters(const DecoderSpec& spec) {
   ParameterBuilder build;
-  build.Add("embed_tokens.weight", {spec.vocabulary, spec.embedding_width}, Role::kEmbedding);
+  build.Add("embed_tokens.weight", {spec.vocabulary + spec.extra_token_rows, spec.embedding_width}, Role::kEmbedding);
+  if (spec.norms_embedding) build.Norm("embedding_norm", spec.hidden, spec.norm_has_bias);
   if (spec.position_count > 0) build.Add("embed_positions.weight", {spec.position_count, spec.hidden}, Role::kPosition);
   if (spec.embedding_width != spec.hidden) {
     build.Linear("project_out", spec.embedding_width, spec.hidden, false, Role::kReplicatedLinear);
@@ -134,7 +152,7 @@ std::vector<ParameterSpec> DecoderParameters(const DecoderSpec& spec) {
   build.set_layer(spec.layer_count);
   AddPredictionLayers(spec, build);
   build.set_prefix("");
-  if (spec.has_final_norm) build.Norm("norm", spec.hidden, spec.norm_has_bias);
+  if (spec.has_final_norm && spec.norm_has_weight) build.Norm("norm", spec.hidden, spec.norm_has_bias);
   if (!spec.ties_head) build.Linear("lm_head", spec.vocabulary, spec.embedding_width, spec.head_bias, Role::kHead);
   return build.Take();
 }
@@ -142,6 +160,10 @@ std::vector<ParameterSpec> DecoderParameters(const DecoderSpec& spec) {
 std::vector<BufferSpec> DecoderBuffers(const DecoderSpec& spec) {
   std::vector<BufferSpec> buffers;
   if (spec.rotary_dim > 0) buffers.push_back({"rotary inverse frequencies", {spec.rotary_dim / 2}, 4});
+  if (spec.has_local_rotary) {
+    buffers.push_back({"local rotary inverse frequencies", {spec.rotary_dim / 2}, 4});
+    buffers.push_back({"embedding scale", {1}, 4});
+  }
   if (!spec.has_gpt2_buffers) return buffers;
   for (int64_t layer = 0; layer < spec.layer_count; ++layer) {
     buffers.push_back({"triangular mask", {spec.position_count, spec.position_count}, 1});

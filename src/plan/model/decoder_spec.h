@@ -8,11 +8,17 @@
 #include "base/result.h"
 #include "plan/model/config_json.h"
 #include "plan/model/parameter_spec.h"
+#include "plan/model/recurrence.h"
 #include "plan/model/state_space.h"
 
 namespace memstrata::plan {
 
-enum class NormKind : uint8_t { kRms, kRmsPlusOne, kLayer };
+enum class NormKind : uint8_t {
+  kRms,
+  kRmsWide,  // its weight is multiplied before the result goes back to the narrow format (OLMo 2)
+  kRmsPlusOne,
+  kLayer,
+};
 enum class ActivationKind : uint8_t {
   kSavesInput,   // silu, gelu
   kSavesResult,  // relu, tanh
@@ -40,8 +46,9 @@ struct ExpertSpec {
   bool has_score_bias = false;  // a correction for each expert, kept with the router
   bool has_bias = false;
   int64_t first_dense_layers = 0;
-  int64_t every = 1;    // every n-th layer has experts
-  int64_t offset = -1;  // the first of them, -1: the n-th
+  int64_t end_layer = 0;  // the first one behind the layers with experts, 0: to the last
+  int64_t every = 1;      // every n-th layer has experts
+  int64_t offset = -1;    // the first of them, -1: the n-th
   std::vector<int64_t> dense_layers;
 
   bool IsSparse(int64_t layer) const;
@@ -57,7 +64,14 @@ struct LatentAttentionSpec {
 };
 
 /// What mixes tokens in a layer.
-enum class MixerKind : uint8_t { kAttention, kStateSpace, kNone };
+enum class MixerKind : uint8_t {
+  kAttention,
+  kStateSpace,
+  kNone,
+  kRecurrence,         // a gated delta rule, a short convolution or a gated linear recurrence
+  kAttentionAndState,  // both read the same norm (Falcon-H1)
+  kCrossAttention,     // to an image's tokens (Llama 3.2 Vision)
+};
 
 struct DecoderSpec {
   std::string model_type;
@@ -68,11 +82,14 @@ struct DecoderSpec {
   int64_t kv_heads = 0;
   int64_t head_dim = 0;
   int64_t vocabulary = 0;
-  int64_t rotary_dim = 0;       // 0: no rotary embedding
-  int64_t position_count = 0;   // rows of a learned position table, 0: none
-  int64_t embedding_width = 0;  // width of the token table (OPT-350m projects); normally hidden
+  int64_t extra_token_rows = 0;  // of the token table alone
+  int64_t rotary_dim = 0;        // 0: no rotary embedding
+  int64_t position_count = 0;    // rows of a learned position table, 0: none
+  int64_t embedding_width = 0;   // width of the token table (OPT-350m projects); normally hidden
   NormKind norm = NormKind::kRms;
   bool norm_has_bias = false;
+  bool norm_has_weight = true;
+  bool norms_embedding = false;
   bool has_final_norm = true;
   ActivationKind activation = ActivationKind::kSavesInput;
   bool is_gated = true;
@@ -89,14 +106,19 @@ struct DecoderSpec {
   bool norms_inputs = true;        // false: only the outputs are normed (OLMo 2)
   bool qk_norm_is_wide = false;    // one norm over all heads instead of one per head
   bool has_attention_sinks = false;
+  bool gates_attention = false;  // the query product makes a gate of the same width
   ExpertSpec experts;
   int64_t prediction_layers = 0;  // that foretell further tokens in training (multi-token prediction)
   LatentAttentionSpec latent;
   StateSpaceSpec state_space;
+  RecurrenceSpec recurrence;
   std::vector<MixerKind> mixers;   // of each layer; empty: all attention
   bool has_single_blocks = false;  // a layer is a mixer or an MLP, with one norm (Mamba, Nemotron-H)
   bool ties_head = false;
   bool scales_embedding = false;
+  bool scales_residual = false;
+  bool scales_logits = false;
+  bool has_local_rotary = false;  // tables of their own for layers with a window (Gemma 3)
   bool has_gpt2_buffers = false;  // a triangular mask and a scalar in each layer
   double embedding_dropout = 0;
   double attention_dropout = 0;
@@ -108,11 +130,19 @@ struct DecoderSpec {
   bool has_position_per_sample = false;  // OPT looks positions up for each sample
   int64_t sliding_window = 0;            // 0: none
   std::vector<bool> layer_is_sliding;    // empty: all layers, when there is a window
+  std::vector<bool> layer_is_turned;     // whether it uses the rotary embedding; empty: all layers
 
   MixerKind MixerOf(int64_t layer) const {
     return mixers.empty() ? MixerKind::kAttention : mixers[static_cast<size_t>(layer)];
   }
+  /// True where the layer keeps keys and values of the tokens before.
+  bool Attends(int64_t layer) const {
+    return MixerOf(layer) == MixerKind::kAttention || MixerOf(layer) == MixerKind::kAttentionAndState;
+  }
   bool HasMlp(int64_t layer) const { return !has_single_blocks || MixerOf(layer) == MixerKind::kNone; }
+  bool IsTurned(int64_t layer) const {
+    return rotary_dim > 0 && (layer_is_turned.empty() || layer_is_turned[static_cast<size_t>(layer)]);
+  }
   bool IsSliding(int64_t layer) const {
     return sliding_window > 0 && (layer_is_sliding.empty() || layer_is_sliding[static_cast<size_t>(layer)]);
   }

@@ -1,36 +1,42 @@
 #include "plan/model/model_description.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <map>
 
+#include "plan/model/listed_models.h"
 #include "plan/model/stored_format.h"
+#include "plan/model/text_defaults.h"
+#include "plan/model/unconverted.h"
 
 namespace memstrata::plan {
 namespace {
 
+CacheLayer StateLayer(int64_t elements) { return {CacheLayer::Kind::kState, 0, 0, 0, 0, elements}; }
+
+// What a decoder keeps of earlier tokens: an entry for each attention and each state. Cross-attention keeps none of
+// them: its keys and values are an image's.
 std::vector<CacheLayer> DecoderCache(const DecoderSpec& spec) {
   std::vector<CacheLayer> layers;
   for (int64_t i = 0; i < spec.layer_count; ++i) {
-    CacheLayer layer;
-    if (spec.MixerOf(i) != MixerKind::kAttention) {
-      const bool has_state = spec.MixerOf(i) == MixerKind::kStateSpace;
-      layer.kind = has_state ? CacheLayer::Kind::kState : CacheLayer::Kind::kNone;
-      layer.state_elements = has_state ? spec.state_space.StateElements() : 0;
-    } else if (spec.latent.kv_rank > 0) {
-      layer = {CacheLayer::Kind::kLatent, 1, spec.latent.kv_rank, spec.latent.rope_dim, 0, 0};
+    const MixerKind kind = spec.MixerOf(i);
+    if (kind == MixerKind::kStateSpace || kind == MixerKind::kAttentionAndState)
+      layers.push_back(StateLayer(spec.state_space.StateElements()));
+    if (kind == MixerKind::kRecurrence) layers.push_back(StateLayer(spec.recurrence.StateElements()));
+    if (kind == MixerKind::kNone || kind == MixerKind::kCrossAttention)
+      layers.push_back({CacheLayer::Kind::kNone, 0, 0, 0, 0, 0});
+    if (!spec.Attends(i)) continue;
+    if (spec.latent.kv_rank > 0) {
+      layers.push_back({CacheLayer::Kind::kLatent, 1, spec.latent.kv_rank, spec.latent.rope_dim, 0, 0});
+    } else if (spec.IsSliding(i)) {
+      layers.push_back(
+          {CacheLayer::Kind::kSliding, spec.kv_heads, spec.head_dim, spec.head_dim, spec.sliding_window, 0});
     } else {
-      const bool slides = spec.IsSliding(i);
-      layer = {slides ? CacheLayer::Kind::kSliding : CacheLayer::Kind::kFull,
-               spec.kv_heads,
-               spec.head_dim,
-               spec.head_dim,
-               slides ? spec.sliding_window : 0,
-               0};
+      layers.push_back({CacheLayer::Kind::kFull, spec.kv_heads, spec.head_dim, spec.head_dim, 0, 0});
     }
-    layers.push_back(layer);
   }
   return layers;
 }
@@ -72,19 +78,21 @@ bool HasDecoderKeys(const ConfigJson& config) {
          config.Has("vocab_size");
 }
 
-Status UseConfig(const ConfigJson& config, ModelDescription& model);
-
-// Layers of kinds that the plan does not tell from attention.
+// Layers of kinds that no known family's rule has made something of.
 void NoteOtherLayers(const ConfigJson& config, ModelDescription& model) {
   const std::vector<std::string> types = config.Texts("layer_types");
   const auto others = std::count_if(types.begin(), types.end(), [](const std::string& type) {
-    return type == "linear_attention" || type == "conv" || type == "recurrent";
+    return type != "full_attention" && type != "sliding_attention" && type != "chunked_attention";
   });
-  if (others == 0 || !(model.decoder() != nullptr && model.decoder()->mixers.empty())) return;
-  model.notes.push_back(
-      fmt::format("{} of {} layers do not attend to all tokens but are planned as if they did: their cache and "
-                  "their parameters are another's.",
-                  others, types.size()));
+  if (others == 0 || model.decoder() == nullptr || !model.decoder()->mixers.empty()) return;
+  model.assumed_structure +=
+      fmt::format("{}{} of {} layers are of kinds that are not known and are planned as attention to all tokens.",
+                  model.assumed_structure.empty() ? "" : " ", others, types.size());
+}
+
+void AssumeLlama(ModelDescription& model) {
+  model.assumed_structure =
+      fmt::format("the model type \"{}\" is not known, so its layers are taken to be Llama's.", model.model_type);
 }
 
 // The language model is under text_config, or its keys are beside vision_config.
@@ -98,19 +106,35 @@ Status UseVisionLanguage(const ConfigJson& config, ModelDescription& model) {
   }
   const bool is_qwen = type == "qwen2_vl" || type == "qwen2_5_vl";
   model.model_type = is_qwen ? "qwen2" : text ? text->Text("model_type").value_or("llama") : "llama";
-  MEMSTRATA_ASSIGN_OR_RETURN(DecoderSpec spec, ReadDecoder(text ? *text : config, model.model_type));
+  const ConfigJson language = text ? text->WithDefaults(TextDefaults(model.model_type)) : config;
+  MEMSTRATA_ASSIGN_OR_RETURN(DecoderSpec spec, ReadDecoder(language, model.model_type));
   UseDecoder(std::move(spec), model);
-  if (text && !IsDecoder(model.model_type)) {
+  if (const std::vector<std::string> keys = language.DefaultedKeys(); !keys.empty()) {
     model.notes.push_back(
-        fmt::format("The language model \"{}\" is not known; its layers are taken to be Llama's.", model.model_type));
+        fmt::format("\"text_config\" does not name {}; the class \"{}\" of transformers has defaults.",
+                    fmt::join(keys, ", "), model.model_type));
   }
-  NoteOtherLayers(text ? *text : config, model);
-  MEMSTRATA_ASSIGN_OR_RETURN(model.max_positions, (text ? *text : config).Integer("max_position_embeddings", 0));
+  if (text && !IsDecoder(model.model_type)) AssumeLlama(model);
+  NoteOtherLayers(language, model);
+  MEMSTRATA_ASSIGN_OR_RETURN(model.max_positions, language.Integer("max_position_embeddings", 0));
   ParameterBuilder build;
   MEMSTRATA_ASSIGN_OR_RETURN(model.vision, ReadVisionTower(config, type, model.hidden, build));
   if (!model.vision) {
-    model.notes.push_back("Only the language model of this model is planned; the part that sees or hears is left out.");
+    model.assumed_structure +=
+        fmt::format("{}the part of a \"{}\" that sees or hears is not known, so only its language model is planned.",
+                    model.assumed_structure.empty() ? "" : " ", type);
     return {};
+  }
+  for (CacheLayer& layer : model.cache) {  // the only layers here without a cache of their own are cross-attention
+    if (layer.kind != CacheLayer::Kind::kNone || model.vision->cross_tokens == 0) continue;
+    const DecoderSpec& decoder = *model.decoder();
+    layer = {CacheLayer::Kind::kFixed, decoder.kv_heads,           decoder.head_dim,
+             decoder.head_dim,         model.vision->cross_tokens, 0};
+  }
+  if (model.vision->is_guessed) {
+    model.assumed_structure +=
+        fmt::format("{}the model type \"{}\" is not known, so what joins its tower to the language model is LLaVA's.",
+                    model.assumed_structure.empty() ? "" : " ", type);
   }
   std::vector<ParameterSpec> tower = build.Take();
   model.parameters.insert(model.parameters.begin(), tower.begin(), tower.end());
@@ -125,6 +149,7 @@ Status UseConfig(const ConfigJson& config, ModelDescription& model) {
     return {};
   }
   if (IsEncoder(type)) return UseEncoder(config, model);
+  if (const ListedModelReader read = FindListedModel(type)) return read(config, model);
   const std::string class_name = config.Text("_class_name").value_or("");
   if (IsDiffusion(class_name)) {
     ParameterBuilder build;
@@ -140,9 +165,7 @@ Status UseConfig(const ConfigJson& config, ModelDescription& model) {
         ErrorCode::kInvalidArgument,
         fmt::format("The model type \"{}\" is not known, and the configuration lacks the keys of a decoder.", type));
   }
-  if (!IsDecoder(type)) {
-    model.notes.push_back(fmt::format("The model type \"{}\" is not known; its layers are taken to be Llama's.", type));
-  }
+  if (!IsDecoder(type)) AssumeLlama(model);
   MEMSTRATA_ASSIGN_OR_RETURN(DecoderSpec spec, ReadDecoder(config, type));
   UseDecoder(std::move(spec), model);
   NoteOtherLayers(config, model);
@@ -150,13 +173,12 @@ Status UseConfig(const ConfigJson& config, ModelDescription& model) {
   return {};
 }
 
-constexpr int64_t kMostLayers = 4096;
 constexpr int64_t kMostParameters = int64_t{1} << 50;
 
 Status CheckSize(ModelDescription& model) {
-  if (model.layer_count > kMostLayers) {
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} layers are more than the {} that are planned for.", model.layer_count, kMostLayers));
+  if (model.layer_count > ConfigJson::kMostLayers) {
+    return Fail(ErrorCode::kInvalidArgument, fmt::format("{} layers are more than the {} that are planned for.",
+                                                         model.layer_count, ConfigJson::kMostLayers));
   }
   double count = 0;
   for (const ParameterSpec& parameter : model.parameters) {
@@ -188,9 +210,9 @@ Result<ModelDescription> DescribeConfig(std::string_view json_text, std::string 
   // Sizes are checked before any list of tensors is made.
   for (const char* key : {"num_hidden_layers", "n_layer", "num_layers", "num_decoder_layers"}) {
     MEMSTRATA_ASSIGN_OR_RETURN(const int64_t layers, config.Integer(key, 0));
-    if (layers > kMostLayers) {
+    if (layers > ConfigJson::kMostLayers) {
       return Fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{} layers are more than the {} that are planned for.", layers, kMostLayers));
+                  fmt::format("{} layers are more than the {} that are planned for.", layers, ConfigJson::kMostLayers));
     }
   }
   MEMSTRATA_TRY(UseConfig(config, model));
@@ -200,6 +222,12 @@ Result<ModelDescription> DescribeConfig(std::string_view json_text, std::string 
   if (!unknown_format.empty()) {
     model.notes.push_back(fmt::format(
         "The weights are quantised by \"{}\" in a form that is not known; give --weights.", unknown_format));
+  }
+  const std::vector<std::string> unused = MarkUnconverted(config, model.parameters);
+  if (!unused.empty()) {
+    model.notes.push_back(fmt::format(
+        "Of the parts that quantization_config leaves in the precision {} are not found in the model, such as \"{}\".",
+        unused.size(), unused.front()));
   }
   model.unknown_keys = config.UnusedKeys();
   return model;
@@ -217,6 +245,8 @@ Result<ModelDescription> DescribeExplicit(std::string_view form) {
                                                                {"experts_per_token", "num_experts_per_tok"},
                                                                {"window", "sliding_window"}};
   std::string json = R"({"model_type": "llama")";
+  bool has_width = false;
+  int64_t hidden = 0;
   while (!form.empty()) {
     const size_t end = std::min(form.find_first_of(" ,"), form.size());
     const std::string_view word = form.substr(0, end);
@@ -243,8 +273,13 @@ Result<ModelDescription> DescribeExplicit(std::string_view form) {
                   fmt::format("\"{}\" takes a whole number above 0, not \"{}\".", key, value));
     }
     json += fmt::format(R"(, "{}": {})", found->second, number);
+    has_width = has_width || key == "ffn";
+    if (key == "hidden") hidden = std::min(number, ConfigJson::kLargestSize);
   }
-  return DescribeConfig(json + "}", "explicit form");
+  if (!has_width && hidden > 0) json += fmt::format(R"(, "intermediate_size": {})", 4 * hidden);
+  MEMSTRATA_ASSIGN_OR_RETURN(ModelDescription model, DescribeConfig(json + "}", "explicit form"));
+  if (!has_width) model.notes.push_back(fmt::format("No ffn is given; 4 x hidden = {} is assumed.", 4 * hidden));
+  return model;
 }
 
 ModelDescription DescribeDecoder(DecoderSpec spec, std::string name, std::string source) {

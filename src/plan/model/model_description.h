@@ -21,12 +21,12 @@ namespace memstrata::plan {
 
 /// What one layer keeps of earlier tokens when a model generates.
 struct CacheLayer {
-  enum class Kind : uint8_t { kFull, kSliding, kLatent, kState, kNone };
+  enum class Kind : uint8_t { kFull, kSliding, kLatent, kState, kNone, kFixed };
   Kind kind = Kind::kFull;
-  int64_t kv_heads = 0;        // kFull, kSliding
+  int64_t kv_heads = 0;        // kFull, kSliding, kFixed
   int64_t key_dim = 0;         // of a head; kLatent: width of the latent vector
   int64_t value_dim = 0;       // of a head; kLatent: width of the rotary key
-  int64_t window = 0;          // kSliding
+  int64_t window = 0;          // kSliding; kFixed: tokens of the image or recording that is attended to
   int64_t state_elements = 0;  // kState: elements of a sequence's constant state
 };
 
@@ -50,13 +50,16 @@ struct ModelDescription {
   std::variant<std::monostate, DecoderSpec, EncoderSpec, T5Spec> step;
   std::vector<std::string> unknown_keys;
   std::vector<std::string> notes;  // what was assumed while reading
+  /// Why the list of tensors is a guess; empty when the structure is known. A plan of a guess never says "fits".
+  std::string assumed_structure;
 
   const DecoderSpec* decoder() const { return std::get_if<DecoderSpec>(&step); }
   /// True when a step of it can be simulated.
   bool HasSimulatedStep() const;
 };
 
-/// Reads a Hugging Face config.json.
+/// Reads a Hugging Face config.json. A type that is not known is taken to be a decoder of Llama's kind where its keys
+/// allow, and `assumed_structure` says so.
 Result<ModelDescription> DescribeConfig(std::string_view json_text, std::string name);
 /// Reads "layers=32 hidden=4096 heads=32 kv_heads=8 ffn=14336 vocab=128256 …", a decoder of Llama's kind.
 Result<ModelDescription> DescribeExplicit(std::string_view form);

@@ -25,7 +25,7 @@ TEST(ModelDescription, TheExplicitFormIsALlama) {
 
 TEST(ModelDescription, NamesKeysThatItDoesNotUse) {
   const Result<ModelDescription> model = DescribeConfig(
-      R"({"model_type": "llama", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 10, "flux": 1})",
+      R"({"model_type": "llama", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8, "vocab_size": 10, "flux": 1})",
       "x");
   ASSERT_TRUE(model);
   EXPECT_EQ(model->unknown_keys, std::vector<std::string>{"flux"});
@@ -59,7 +59,22 @@ INSTANTIATE_TEST_SUITE_P(
             R"({"model_type": "llama", "hidden_size": 8, "num_hidden_layers": 99999, "num_attention_heads": 2, "vocab_size": 9})",
             "layers"},
         BadConfig{
-            R"({"model_type": "llama", "hidden_size": 1000000000000, "num_hidden_layers": 9, "num_attention_heads": 1,
+            R"({"model_type": "llama", "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 9})",
+            "needs \"intermediate_size\""},
+        BadConfig{
+            R"({"model_type": "llama", "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 9,
+                      "head_dim": 0})",
+            "needs \"head_dim\""},
+        BadConfig{
+            R"({"model_type": "qwen3", "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 9,
+                      "intermediate_size": 8, "layer_types": ["full_attention"]})",
+            "names 1 layers, and there are 2"},
+        BadConfig{
+            R"({"model_type": "qwen3", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 9,
+                      "intermediate_size": 8, "layer_types": ["sliding_attention"]})",
+            "gives it no length"},
+        BadConfig{
+            R"({"model_type": "llama", "hidden_size": 1000000000000, "intermediate_size": 8, "num_hidden_layers": 9, "num_attention_heads": 1,
                                   "vocab_size": 9})",
             "2^50"},
         BadConfig{R"({"model_type": "nothing"})", "not known"},
@@ -74,10 +89,10 @@ INSTANTIATE_TEST_SUITE_P(
                   "divided among 3 groups"},
         BadConfig{
             R"({"model_type": "nemotron_h", "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 9,
-                      "mamba_num_heads": 2, "hybrid_override_pattern": "M*-"})",
+                      "intermediate_size": 8, "mamba_num_heads": 2, "hybrid_override_pattern": "M*-"})",
             "names 3 layers"},
         BadConfig{
-            R"({"model_type": "llava", "text_config": {"model_type": "llama", "hidden_size": 8, "num_hidden_layers": 1,
+            R"({"model_type": "llava", "text_config": {"model_type": "llama", "hidden_size": 8, "num_hidden_layers": 1, "intermediate_size": 8,
                 "num_attention_heads": 2, "vocab_size": 9}, "vision_config": {"model_type": "clip_vision_model",
                 "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "patch_size": 999}})",
             "patches of 999"}));
@@ -98,6 +113,27 @@ TEST(ModelDescription, AnImageOfLlavaIs577Tokens) {
   const Result<ModelDescription> model = DescribePreset("llava-1.5-7b");
   ASSERT_TRUE(model && model->vision);
   EXPECT_EQ(model->vision->image_tokens, 577);
+}
+
+TEST(ModelDescription, ALanguageModelHasItsClassesDefaults) {
+  const Result<ModelDescription> model = DescribeConfig(
+      R"({"model_type": "llava", "text_config": {"model_type": "llama", "vocab_size": 32064}, "vision_config":
+          {"model_type": "clip_vision_model", "hidden_size": 1024, "image_size": 336, "intermediate_size": 4096,
+           "num_hidden_layers": 24, "num_attention_heads": 16, "patch_size": 14}})",
+      "llava");
+  ASSERT_TRUE(model);
+  EXPECT_EQ(model->parameter_count, PublishedParameterCount("llava-1.5-7b"));
+  ASSERT_EQ(model->notes.size(), 1u);
+  EXPECT_NE(model->notes.front().find("hidden_size, intermediate_size"), std::string::npos) << model->notes.front();
+}
+
+TEST(ModelDescription, OfAKeyThatIsThereTwiceTheLastCounts) {
+  const Result<ModelDescription> model = DescribeConfig(
+      R"({"model_type": "llama", "hidden_size": 8, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
+          "intermediate_size": 8, "vocab_size": 10})",
+      "x");
+  ASSERT_TRUE(model);
+  EXPECT_EQ(model->hidden, 16);
 }
 
 TEST(ModelDescription, DeepNestingIsRefused) {

@@ -15,7 +15,7 @@ class ParameterBuilder {
   void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }
 
   void Add(const std::string& name, std::vector<int64_t> shape, Role role) {
-    parameters_.push_back({prefix_ + name, std::move(shape), role, layer_});
+    parameters_.push_back({prefix_ + name, std::move(shape), role, layer_, false});
   }
   void Linear(const std::string& name, int64_t out, int64_t in, bool bias, Role role) {
     Add(name + ".weight", {out, in}, role);

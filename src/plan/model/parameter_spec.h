@@ -28,7 +28,8 @@ struct ParameterSpec {
   std::string name;
   std::vector<int64_t> shape;
   Role role = Role::kColumn;
-  int32_t layer = -1;  // -1: before the first layer; the number of layers: after the last
+  int32_t layer = -1;            // -1: before the first layer; the number of layers: after the last
+  bool keeps_precision = false;  // a quantised checkpoint leaves it as it is
 };
 
 /// LLaMA-Adapter's learned tokens (Zhang et al., arXiv 2303.16199; LitGPT's defaults): of each layer from this one on.

@@ -17,7 +17,9 @@ struct StateSpaceSpec {
   int64_t groups = 1;       // Mamba-2: of B and C
   bool convolution_bias = true;
   bool projection_bias = false;
-  bool norms_step = false;  // Jamba norms the time step, B and C
+  bool out_bias = false;
+  bool norms_result = true;  // Mamba-2: before the last product
+  bool norms_step = false;   // Jamba norms the time step, B and C
 
   /// Channels that pass the convolution.
   int64_t ConvolvedWidth() const { return version == 2 ? inner + 2 * groups * state : inner; }

@@ -1,6 +1,6 @@
 #pragma once
 // The part of a vision-language model that turns an image into tokens: CLIP's and SigLIP's towers (LLaVA, Gemma 3,
-// PaliGemma), Qwen-VL's, and the projection into the language model.
+// PaliGemma), Qwen-VL's, Llama's, Idefics', Pixtral's, and the projection into the language model.
 
 #include <optional>
 
@@ -15,8 +15,11 @@ struct VisionTower {
   int64_t hidden = 0;
   int64_t intermediate = 0;
   int64_t heads = 0;
-  int64_t image_tokens = 0;  // of one image in the tower; 0: images have no fixed size
+  int64_t image_tokens = 0;       // of one image in the tower; 0: images have no fixed size
+  int64_t patches_per_token = 1;  // of the language model
+  int64_t cross_tokens = 0;       // of one image, that layers of cross-attention keep keys and values of
   bool is_gated = false;
+  bool is_guessed = false;  // the model's type is not known: its projection is taken to be LLaVA's
 
   /// Bytes that one layer saves for the backward, a token, in 16 bits: inputs of both norms and both blocks, queries,
   /// keys, values, attention's result, and the MLP's inner tensors.

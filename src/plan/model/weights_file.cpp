@@ -8,14 +8,12 @@
 #include <memory>
 #include <set>
 
-#include "plan/model/gguf_types.h"
+#include "plan/model/gguf_file.h"
 
 namespace memstrata::plan {
 namespace {
 
 constexpr uint64_t kMaxHeaderBytes = uint64_t{100} << 20;  // the safetensors format's own limit
-constexpr uint64_t kMaxTensors = uint64_t{1} << 20;
-constexpr uint64_t kMaxElements = uint64_t{1} << 50;
 
 uint64_t SafetensorsBits(std::string_view type) {
   static constexpr std::pair<std::string_view, uint64_t> kBits[] = {
@@ -26,112 +24,6 @@ uint64_t SafetensorsBits(std::string_view type) {
     if (name == type) return bits;
   }
   return 0;
-}
-
-Result<uint64_t> Elements(const std::vector<int64_t>& shape) {
-  uint64_t count = 1;
-  for (const int64_t size : shape) {
-    if (size < 0 || (size > 0 && count > kMaxElements / static_cast<uint64_t>(size))) {
-      return Fail(ErrorCode::kCorruptInput, "A tensor's shape is negative or beyond 2^50 elements.");
-    }
-    count *= static_cast<uint64_t>(size);
-  }
-  return count;
-}
-
-Status Add(WeightsHeader& header, StoredTensor tensor) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const uint64_t count, Elements(tensor.shape));
-  header.total_bytes += tensor.bytes;
-  header.parameter_count += static_cast<int64_t>(count);
-  header.tensors.push_back(std::move(tensor));
-  return {};
-}
-
-// Little-endian values of a GGUF header, with bounds.
-class Cursor {
- public:
-  explicit Cursor(std::string_view bytes) : bytes_(bytes) {}
-
-  template <class T>
-  Result<T> Take() {
-    T value;
-    if (bytes_.size() - position_ < sizeof(T))
-      return Fail(ErrorCode::kTruncatedInput, "The header ends too early.", position_);
-    std::memcpy(&value, bytes_.data() + position_, sizeof(T));
-    position_ += sizeof(T);
-    return value;
-  }
-  Result<std::string> TakeText() {
-    MEMSTRATA_ASSIGN_OR_RETURN(const auto length, Take<uint64_t>());
-    if (length > bytes_.size() - position_)
-      return Fail(ErrorCode::kTruncatedInput, "A text of the header ends too early.", position_);
-    std::string text(bytes_.substr(position_, length));
-    position_ += length;
-    return text;
-  }
-  Status Skip(uint64_t count) {
-    if (count > bytes_.size() - position_)
-      return Fail(ErrorCode::kTruncatedInput, "The header ends too early.", position_);
-    position_ += count;
-    return {};
-  }
-
- private:
-  std::string_view bytes_;
-  size_t position_ = 0;
-};
-
-constexpr uint32_t kGgufText = 8;
-constexpr uint32_t kGgufArray = 9;
-
-uint64_t GgufScalarBytes(uint32_t type) {
-  constexpr uint64_t kBytes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
-  return type < std::size(kBytes) ? kBytes[type] : 0;
-}
-
-// A value of the metadata; arrays of arrays are refused.
-Status SkipGgufValue(Cursor& cursor, uint32_t type) {
-  if (type == kGgufText) {
-    MEMSTRATA_TRY(cursor.TakeText());
-    return {};
-  }
-  if (type != kGgufArray) {
-    if (GgufScalarBytes(type) == 0)
-      return Fail(ErrorCode::kCorruptInput, fmt::format("Metadata type {} is not known.", type));
-    return cursor.Skip(GgufScalarBytes(type));
-  }
-  MEMSTRATA_ASSIGN_OR_RETURN(const auto element_type, cursor.Take<uint32_t>());
-  MEMSTRATA_ASSIGN_OR_RETURN(const auto count, cursor.Take<uint64_t>());
-  if (element_type == kGgufText) {
-    for (uint64_t i = 0; i < count; ++i) MEMSTRATA_TRY(cursor.TakeText());
-    return {};
-  }
-  const uint64_t each = GgufScalarBytes(element_type);
-  if (each == 0 || count > kMaxElements)
-    return Fail(ErrorCode::kCorruptInput, "An array of the metadata has an unknown type or length.");
-  return cursor.Skip(each * count);
-}
-
-Result<StoredTensor> TakeGgufTensor(Cursor& cursor) {
-  StoredTensor tensor;
-  MEMSTRATA_ASSIGN_OR_RETURN(tensor.name, cursor.TakeText());
-  MEMSTRATA_ASSIGN_OR_RETURN(const auto rank, cursor.Take<uint32_t>());
-  if (rank > 4)
-    return Fail(ErrorCode::kCorruptInput, fmt::format("A tensor has {} dimensions; GGUF knows at most 4.", rank));
-  for (uint32_t i = 0; i < rank; ++i) {
-    MEMSTRATA_ASSIGN_OR_RETURN(const auto size, cursor.Take<uint64_t>());
-    tensor.shape.push_back(static_cast<int64_t>(std::min<uint64_t>(size, kMaxElements + 1)));
-  }
-  MEMSTRATA_ASSIGN_OR_RETURN(const auto number, cursor.Take<uint32_t>());
-  MEMSTRATA_TRY(cursor.Skip(8));  // offset
-  const GgufType* type = FindGgufType(number);
-  if (type == nullptr)
-    return Fail(ErrorCode::kUnsupportedFormat,
-                fmt::format("Tensor type {} of \"{}\" is not known.", number, tensor.name));
-  MEMSTRATA_ASSIGN_OR_RETURN(const uint64_t count, Elements(tensor.shape));
-  tensor.type = type->name;
-  tensor.bytes = (count + type->block_elements - 1) / type->block_elements * type->block_bytes;
-  return tensor;
 }
 
 Result<WeightsHeader> ReadHeader(const std::string& path) {
@@ -207,65 +99,69 @@ Result<WeightsHeader> ParseSafetensors(std::string_view head, uint64_t file_byte
     if (bits == 0)
       return Fail(ErrorCode::kUnsupportedFormat,
                   fmt::format("The type {} of \"{}\" is not known.", tensor.type, tensor.name));
-    MEMSTRATA_ASSIGN_OR_RETURN(const uint64_t count, Elements(tensor.shape));
-    if (end < begin || end > file_bytes - 8 - length || end - begin != (count * bits + 7) / 8) {
-      return Fail(ErrorCode::kCorruptInput,
-                  fmt::format("The bytes of \"{}\" do not match its shape or lie outside the file.", tensor.name));
+    MEMSTRATA_ASSIGN_OR_RETURN(const uint64_t count, CountStoredElements(tensor.shape));
+    if (end < begin || end - begin != (count * bits + 7) / 8) {
+      return Fail(ErrorCode::kCorruptInput, fmt::format("The bytes of \"{}\" do not match its shape.", tensor.name));
     }
+    header.is_cut |= end > file_bytes - 8 - length;
     tensor.bytes = end - begin;
-    MEMSTRATA_TRY(Add(header, std::move(tensor)));
+    MEMSTRATA_TRY(AddStored(header, std::move(tensor)));
   }
   return header;
 }
 
-Result<WeightsHeader> ParseGguf(std::string_view head, uint64_t file_bytes) {
-  Cursor cursor(head);
-  MEMSTRATA_ASSIGN_OR_RETURN(const auto magic, cursor.Take<uint32_t>());
-  if (magic != 0x46554747) return Fail(ErrorCode::kUnsupportedFormat, "This is no GGUF file.", 0);
-  MEMSTRATA_ASSIGN_OR_RETURN(const auto version, cursor.Take<uint32_t>());
-  if (version < 2 || version > 3)
-    return Fail(ErrorCode::kUnsupportedFormat, fmt::format("GGUF version {} is not read.", version), 4);
-  MEMSTRATA_ASSIGN_OR_RETURN(const auto tensor_count, cursor.Take<uint64_t>());
-  MEMSTRATA_ASSIGN_OR_RETURN(const auto key_count, cursor.Take<uint64_t>());
-  if (tensor_count > kMaxTensors || key_count > kMaxTensors)
-    return Fail(ErrorCode::kLimitExceeded, "The header names more than 2^20 tensors or keys.");
-  for (uint64_t i = 0; i < key_count; ++i) {
-    MEMSTRATA_TRY(cursor.TakeText());
-    MEMSTRATA_ASSIGN_OR_RETURN(const auto type, cursor.Take<uint32_t>());
-    MEMSTRATA_TRY(SkipGgufValue(cursor, type));
-  }
-  WeightsHeader header;
-  for (uint64_t i = 0; i < tensor_count; ++i) {
-    MEMSTRATA_ASSIGN_OR_RETURN(StoredTensor tensor, TakeGgufTensor(cursor));
-    MEMSTRATA_TRY(Add(header, std::move(tensor)));
-  }
-  if (header.total_bytes > file_bytes) return Fail(ErrorCode::kTruncatedInput, "The file is smaller than its tensors.");
-  return header;
+namespace {
+
+// llama.cpp cuts a file into "NAME-00001-of-00003.gguf" and so on; any of them stands for all.
+std::vector<std::string> GgufShards(const std::string& path) {
+  constexpr size_t kTail = std::string_view("00001-of-00003.gguf").size();
+  constexpr int kMostShards = 4096;
+  int number = 0;
+  int count = 0;
+  const bool is_shard = path.size() > kTail && path[path.size() - kTail - 1] == '-' &&
+                        std::sscanf(path.c_str() + path.size() - kTail, "%5d-of-%5d.gguf", &number, &count) == 2;
+  if (!is_shard || count < 1 || count > kMostShards) return {path};
+  std::vector<std::string> files;
+  for (int i = 1; i <= count; ++i)
+    files.push_back(fmt::format("{}{:05}-of-{:05}.gguf", path.substr(0, path.size() - kTail), i, count));
+  return files;
 }
+
+Result<std::vector<std::string>> FilesOf(const std::string& path) {
+  if (path.ends_with(".gguf")) return GgufShards(path);
+  if (!path.ends_with(".index.json")) return std::vector<std::string>{path};
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::set<std::string> shards, ShardsOfIndex(path));
+  const std::string folder = path.substr(0, path.find_last_of('/') + 1);
+  std::vector<std::string> files;
+  for (const std::string& shard : shards) files.push_back(folder + shard);
+  return files;
+}
+
+}  // namespace
 
 Result<ModelDescription> DescribeWeightsFile(const std::string& path) {
-  std::vector<std::string> files{path};
-  if (path.ends_with(".index.json")) {
-    MEMSTRATA_ASSIGN_OR_RETURN(const std::set<std::string> shards, ShardsOfIndex(path));
-    const std::string folder = path.substr(0, path.find_last_of('/') + 1);
-    files.clear();
-    for (const std::string& shard : shards) files.push_back(folder + shard);
-  }
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(path));
   ModelDescription model;
   model.name = path.substr(path.find_last_of('/') + 1);
   model.source = fmt::format("{} weights file(s)", files.size());
+  model.layer_count = 1;
   uint64_t bytes = 0;
+  GgufMetadata metadata;
+  int64_t cut_count = 0;
   for (const std::string& file : files) {
     MEMSTRATA_ASSIGN_OR_RETURN(const WeightsHeader header, ReadHeader(file));
-    for (const StoredTensor& tensor : header.tensors) {
-      model.parameters.push_back({tensor.name, tensor.shape, Role::kReplicatedLinear, 0});
-    }
+    for (const StoredTensor& tensor : header.tensors) model.parameters.push_back(ParameterOf(tensor));
     bytes += header.total_bytes;
     model.parameter_count += header.parameter_count;
+    cut_count += header.is_cut ? 1 : 0;
+    if (!header.metadata.IsEmpty() && metadata.IsEmpty()) metadata = header.metadata;
   }
   model.stored_weight_bytes = bytes;
-  model.layer_count = 1;
-  model.notes.push_back("A weights file says nothing of layers and heads: activations and cache are not planned.");
+  if (cut_count > 0)
+    model.notes.push_back(
+        fmt::format("{} file(s) end before their tensors do; only the headers were used.", cut_count));
+  MEMSTRATA_TRY(UseGgufMetadata(metadata, model));
+  if (model.hidden == 0) model.notes.push_back("The header says nothing of layers and heads: weights alone.");
   return model;
 }
 

@@ -8,30 +8,17 @@
 #include <vector>
 
 #include "base/result.h"
+#include "plan/model/gguf_file.h"
 #include "plan/model/model_description.h"
+#include "plan/model/stored_tensor.h"
 
 namespace memstrata::plan {
 
-struct StoredTensor {
-  std::string name;
-  std::vector<int64_t> shape;
-  std::string type;  // as the file calls it
-  uint64_t bytes = 0;
-};
-
-struct WeightsHeader {
-  std::vector<StoredTensor> tensors;
-  uint64_t total_bytes = 0;
-  int64_t parameter_count = 0;
-};
-
-/// Parses the header of a safetensors file from its first bytes. `file_bytes` is the whole file's size; tensors must
-/// lie in it.
+/// Parses the header of a safetensors file from its first bytes. `file_bytes` is the whole file's size; a
+/// header whose tensors do not lie in it is of a file that was cut.
 Result<WeightsHeader> ParseSafetensors(std::string_view head, uint64_t file_bytes);
-/// The same for GGUF, versions 2 and 3.
-Result<WeightsHeader> ParseGguf(std::string_view head, uint64_t file_bytes);
-
-/// A .safetensors or .gguf file, or an index of shards beside it.
+/// A .safetensors or .gguf file, an index of shards beside it, or one of llama.cpp's shards. A GGUF header also tells
+/// layers, heads and windows; of other files only the weights are known.
 Result<ModelDescription> DescribeWeightsFile(const std::string& path);
 
 }  // namespace memstrata::plan

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
+
+#include "plan/kv_cache.h"
 
 namespace memstrata::plan {
 namespace {
@@ -58,7 +61,8 @@ TEST(Safetensors, RefusesWhatDoesNotAddUp) {
   EXPECT_TRUE(refuse("[]"));
   EXPECT_TRUE(refuse(R"({"x": {"dtype": "F32", "shape": [2], "data_offsets": [0, 9]}})"));
   EXPECT_TRUE(refuse(R"({"x": {"dtype": "F32", "shape": [-2], "data_offsets": [0, 8]}})"));
-  EXPECT_TRUE(refuse(R"({"x": {"dtype": "F32", "shape": [9], "data_offsets": [0, 36]}})"));
+  const std::string cut = Safetensors(R"({"x": {"dtype": "F32", "shape": [9], "data_offsets": [0, 36]}})", 32);
+  EXPECT_TRUE(ParseSafetensors(cut, cut.size())->is_cut);
   EXPECT_TRUE(refuse(R"({"x": {"dtype": "WAT", "shape": [2], "data_offsets": [0, 8]}})"));
   EXPECT_TRUE(refuse(R"({"x": {"dtype": "F32", "shape": [9223372036854775807, 9], "data_offsets": [0, 8]}})"));
 }
@@ -69,12 +73,101 @@ TEST(Gguf, UsesTheBlockSizeOfTheType) {
   EXPECT_EQ(ParseGguf(Gguf(39, 64), 10000)->total_bytes, 34u);    // MXFP4
 }
 
+void AppendText(std::string& bytes, const std::string& text) {
+  Append(bytes, static_cast<uint64_t>(text.size()));
+  bytes += text;
+}
+
+// A header without tensors, of an architecture "a".
+std::string Described(const std::map<std::string, uint32_t>& numbers, const std::vector<uint32_t>& kv_heads = {}) {
+  std::string file;
+  Append(file, uint32_t{0x46554747});
+  Append(file, uint32_t{3});
+  Append(file, uint64_t{0});
+  Append(file, static_cast<uint64_t>(numbers.size() + 1 + (kv_heads.empty() ? 0 : 1)));
+  AppendText(file, "general.architecture");
+  Append(file, uint32_t{8});
+  AppendText(file, "a");
+  for (const auto& [key, value] : numbers) {
+    AppendText(file, "a." + key);
+    Append(file, uint32_t{4});
+    Append(file, value);
+  }
+  if (kv_heads.empty()) return file;
+  AppendText(file, "a.attention.head_count_kv");
+  Append(file, uint32_t{9});
+  Append(file, uint32_t{4});
+  Append(file, static_cast<uint64_t>(kv_heads.size()));
+  for (const uint32_t heads : kv_heads) Append(file, heads);
+  return file;
+}
+
+ModelDescription ModelOf(const std::string& file) {
+  const Result<WeightsHeader> header = ParseGguf(file, file.size());
+  EXPECT_TRUE(header);
+  ModelDescription model;
+  EXPECT_TRUE(UseGgufMetadata(header->metadata, model));
+  return model;
+}
+
+TEST(Gguf, TheMetadataTellLayersAndHeads) {
+  const ModelDescription model = ModelOf(Described({{"block_count", 32},
+                                                    {"embedding_length", 4096},
+                                                    {"attention.head_count", 32},
+                                                    {"attention.head_count_kv", 8},
+                                                    {"context_length", 8192},
+                                                    {"vocab_size", 128256}}));
+  EXPECT_EQ(model.layer_count, 32);
+  EXPECT_EQ(model.hidden, 4096);
+  EXPECT_EQ(model.vocabulary, 128256);
+  EXPECT_EQ(model.max_positions, 8192);
+  EXPECT_EQ(CacheBytesPerToken(model, CacheLayout{}), 131072u);
+}
+
+TEST(Gguf, HeadsCanBeListedForEachLayer) {
+  const ModelDescription model = ModelOf(Described({{"block_count", 3},
+                                                    {"embedding_length", 256},
+                                                    {"attention.head_count", 4},
+                                                    {"attention.sliding_window", 64},
+                                                    {"attention.sliding_window_pattern", 3},
+                                                    {"ssm.inner_size", 512},
+                                                    {"ssm.state_size", 16},
+                                                    {"ssm.conv_kernel", 4}},
+                                                   {2, 0, 4}));
+  ASSERT_EQ(model.cache.size(), 3u);
+  EXPECT_EQ(model.cache[0].kind, CacheLayer::Kind::kSliding);
+  EXPECT_EQ(model.cache[0].kv_heads, 2);
+  EXPECT_EQ(model.cache[1].kind, CacheLayer::Kind::kState);
+  EXPECT_EQ(model.cache[1].state_elements, 3 * 512 + 512 * 16);
+  EXPECT_EQ(model.cache[2].kind, CacheLayer::Kind::kFull);
+  EXPECT_EQ(model.cache[2].kv_heads, 4);
+}
+
+TEST(Gguf, MetadataThatNoModelHasAreRefused) {
+  for (const char* key : {"block_count", "embedding_length", "attention.head_count"}) {
+    std::map<std::string, uint32_t> numbers = {
+        {"block_count", 2}, {"embedding_length", 64}, {"attention.head_count", 2}};
+    numbers[key] = UINT32_MAX;
+    const std::string file = Described(numbers);
+    const Result<WeightsHeader> header = ParseGguf(file, file.size());
+    ASSERT_TRUE(header);
+    ModelDescription model;
+    EXPECT_FALSE(UseGgufMetadata(header->metadata, model)) << key;
+  }
+}
+
+TEST(Gguf, AHeaderWithoutItsTensorsIsEnough) {
+  const Result<WeightsHeader> header = ParseGguf(Gguf(12, 256), 10);
+  ASSERT_TRUE(header);
+  EXPECT_TRUE(header->is_cut);
+  EXPECT_EQ(header->total_bytes, 144u);
+}
+
 TEST(Gguf, RefusesEveryTruncationAndUnknownTypes) {
   const std::string file = Gguf(12, 256);
   for (size_t length = 0; length < file.size(); ++length)
     EXPECT_FALSE(ParseGguf(file.substr(0, length), 10000)) << length;
   EXPECT_FALSE(ParseGguf(Gguf(99, 256), 10000));
-  EXPECT_FALSE(ParseGguf(Gguf(12, 256), 10));  // the tensors do not go into such a file
   EXPECT_FALSE(ParseGguf(Gguf(12, UINT64_MAX), UINT64_MAX));
 }
 

@@ -1,3 +1,4 @@
+#include "plan/report/investigation.h"
 #include "plan/report/plan_report.h"
 
 namespace memstrata::plan {
@@ -16,6 +17,7 @@ void WriteLines(const std::vector<Line>& lines, JsonWriter& json) {
     json.Field("source", std::string_view(line.source));
     json.Field("persistent", line.is_persistent);
     json.Field("changed_by", std::string_view(line.changed_by));
+    json.Field("investigate", InvestigationOf(line.term));
     json.EndObject();
   }
   json.EndArray();
@@ -93,6 +95,7 @@ void WriteTarget(const Plan& plan, JsonWriter& json) {
   json.Field("margin_bytes", target.margin_bytes);
   json.Field("margin_at_high_bytes", target.margin_at_high_bytes);
   json.Field("runs_engine", target.runs_engine);
+  json.Field("can_join", target.can_join);
   json.Field("source", std::string_view(target.card.source));
   json.Texts("unsupported_formats", target.unsupported);
   json.EndObject();
@@ -133,6 +136,7 @@ void WritePlanJson(const Plan& plan, JsonWriter& json) {
   json.Key("lines");
   WriteLines(plan.host_lines, json);
   json.Field("total_bytes", plan.host_total_bytes);
+  json.Field("cpu_cores", plan.cpu_cores);
   json.EndObject();
   json.Key("storage");
   json.StartObject();

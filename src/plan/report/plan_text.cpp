@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "plan/kv_cache.h"
+#include "plan/report/investigation.h"
 #include "plan/report/plan_report.h"
 
 namespace memstrata::plan {
@@ -11,14 +13,36 @@ namespace {
 constexpr size_t kBarWidth = 40;
 
 std::string LineText(const Line& line) {
-  return fmt::format("  {:<19} {:>10}  {:>10} .. {:<10} {:<8} {}  {}\n", line.term, FormatBytes(line.bytes),
+  const std::string changed_by = line.changed_by.empty() ? "" : fmt::format(" [{}]", line.changed_by);
+  return fmt::format("  {:<19} {:>10}  {:>10} .. {:<10} {:<8} {}  {}{}\n", line.term, FormatBytes(line.bytes),
                      FormatBytes(line.low_bytes), FormatBytes(line.high_bytes), Name(line.basis),
-                     line.is_persistent ? "stays" : "works", line.how);
+                     line.is_persistent ? "stays" : "works", line.how, changed_by);
+}
+
+// Where to look, once for all terms that are looked into alike.
+std::string InvestigationsText(const Plan& plan) {
+  std::vector<std::pair<std::string_view, std::string>> hints;
+  for (const std::vector<Line>* lines : {&plan.WorstDevice().lines, &plan.host_lines}) {
+    for (const Line& line : *lines) {
+      const std::string_view hint = InvestigationOf(line.term);
+      if (hint.empty() || line.bytes == 0) continue;
+      const auto same =
+          std::find_if(hints.begin(), hints.end(), [&](const auto& entry) { return entry.first == hint; });
+      if (same == hints.end()) {
+        hints.emplace_back(hint, line.term);
+      } else {
+        same->second += ", " + line.term;
+      }
+    }
+  }
+  std::string text;
+  for (const auto& [hint, terms] : hints) text += fmt::format("  - {}: {}\n", terms, hint);
+  return text.empty() ? "" : "To look into a line:\n" + text;
 }
 
 std::string LinesText(const std::vector<Line>& lines) {
-  std::string text =
-      fmt::format("  {:<19} {:>10}  {:>10} .. {:<10} {:<8} {}\n", "term", "best", "low", "high", "basis", "kind   how");
+  std::string text = fmt::format("  {:<19} {:>10}  {:>10} .. {:<10} {:<8} {}\n", "term", "best", "low", "high", "basis",
+                                 "kind   how [changed by]");
   for (const Line& line : lines) text += LineText(line);
   return text;
 }
@@ -29,16 +53,41 @@ std::string DeviceText(const DevicePlan& device, bool names_stage) {
   text += LinesText(device.lines);
   text += fmt::format("  {:<19} {:>10}  {:>10} .. {:<10}\n", "total", FormatBytes(device.total_bytes),
                       FormatBytes(device.low_bytes), FormatBytes(device.high_bytes));
+  if (device.framework_peak_bytes == 0) return text;
   text += fmt::format("  framework peak {} (allocated)", FormatBytes(device.framework_peak_bytes));
   if (!device.peak_phase.empty()) text += fmt::format(", in {}", device.peak_phase);
   for (const auto& [phase, bytes] : device.phase_peaks) text += fmt::format("; {} {}", phase, FormatBytes(bytes));
   return text + "\n";
 }
 
+// Assumptions that have no part in a task are not printed with it.
+bool Matters(const Workload& workload, std::string_view name) {
+  static constexpr std::string_view kOfTraining[] = {
+      "accumulation", "optimizer",     "recompute",      "loss",
+      "keep-outputs", "grads-to-none", "clip-gradients", "deferred-head-gradients",
+      "adapter",      "lora-rank",     "lora-targets",   "lora-dropout",
+      "offload",      "data",          "data-workers",   "grouped-experts"};
+  static constexpr std::string_view kOfServing[] = {"concurrency", "batched-tokens", "memory-fraction", "draft-tokens"};
+  static constexpr std::string_view kNotOfServing[] = {"batch",   "attention",      "mask",           "use-cache",
+                                                       "compile", "logits-to-keep", "target-sequence"};
+  const auto is_in = [name](const auto& names) {
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+  };
+  const bool trains = workload.task == Task::kTrain;
+  const bool serves = workload.task == Task::kServe;
+  if (!trains && is_in(kOfTraining)) return false;
+  if (!serves && is_in(kOfServing)) return false;
+  if (serves && is_in(kNotOfServing)) return false;
+  if (name == "kv-bits" || name == "new-tokens") return workload.task == Task::kGenerate || serves;
+  if ((name == "lora-targets" || name == "lora-dropout") && !workload.TrainsAdapters()) return false;
+  return true;
+}
+
 std::string InputsText(const Workload& workload) {
   std::string given;
   std::string assumed;
   for (const auto& [name, value] : EffectiveInputs(workload)) {
+    if (!workload.given.contains(name) && !Matters(workload, name)) continue;
     std::string& text = workload.given.contains(name) ? given : assumed;
     text += fmt::format("{}{}={}", text.empty() ? "" : "  ", name, value);
   }
@@ -81,11 +130,13 @@ std::string StrategiesText(const Plan& plan) {
 std::string PlanText(const Plan& plan) {
   std::string text = fmt::format("{}: {} parameters ({})\n", plan.model.name,
                                  FormatCount(static_cast<uint64_t>(plan.model.parameter_count)), plan.model.source);
-  text += InputsText(plan.workload);
+  const bool is_model = plan.model.parameter_count > 0;
+  if (is_model) text += InputsText(plan.workload);
   for (const DevicePlan& device : plan.devices) text += DeviceText(device, plan.devices.size() > 1);
   if (!plan.host_lines.empty())
     text += "\nHost\n" + LinesText(plan.host_lines) +
-            fmt::format("  {:<19} {:>10}\n", "total", FormatBytes(plan.host_total_bytes));
+            fmt::format("  {:<19} {:>10}\n  {} CPU core(s): one for each process and each data worker\n", "total",
+                        FormatBytes(plan.host_total_bytes), plan.cpu_cores);
   if (!plan.storage_lines.empty()) text += "\nStorage\n" + LinesText(plan.storage_lines);
   text += "\n";
   if (!plan.verdict.empty()) text += plan.verdict + "\n";
@@ -94,12 +145,14 @@ std::string PlanText(const Plan& plan) {
                         FormatBytes(plan.target->card.vendor_bytes), FormatBytes(plan.target->card.visible_bytes));
   }
   if (plan.kv_tokens)
-    text += fmt::format("The cache of one device group holds {} tokens.\n",
-                        FormatCount(static_cast<uint64_t>(*plan.kv_tokens)));
+    text += fmt::format("The cache of one device group holds {} tokens{}.\n",
+                        FormatCount(static_cast<uint64_t>(*plan.kv_tokens)),
+                        HasOneKind(plan.model) ? "" : fmt::format(" of sequences of {}", plan.workload.sequence));
   text += LargestText(plan.largest);
   text += StrategiesText(plan);
   text += ListText("What to change first:", plan.changes);
   text += ListText("Left out:", plan.left_out);
+  text += InvestigationsText(plan);
   for (const Diagnostic& diagnostic : plan.diagnostics)
     text += fmt::format("{}: {}\n", diagnostic.severity, diagnostic.text);
   return text;
@@ -136,24 +189,36 @@ std::string SweepText(const Sweep& sweep) {
   return text + "Batch and precision are trade-offs: check time and output quality with `memstrata accept`.\n";
 }
 
+namespace {
+
+std::string FormatsOf(const Card& card) {
+  std::string formats;
+  for (const std::string& format : card.formats) formats += (formats.empty() ? "" : " ") + format;
+  return formats;
+}
+
+}  // namespace
+
 std::string SheetText(const std::vector<Plan>& plans) {
   const Plan& first = plans.front();
   std::string text = fmt::format("Purchase sheet: {}, {}\n\n", first.model.name, Name(first.workload.task));
   text += InputsText(first.workload) + "\n";
-  text += fmt::format("{:<14} {:>10} {:>10} {:>11}  {:<24} {:<12} {}\n", "card", "sheet says", "visible", "margin",
-                      "formats", "from", "answer");
+  size_t width = 0;
+  for (const Plan& plan : plans) width = std::max(width, plan.target ? FormatsOf(plan.target->card).size() : 0);
+  text += fmt::format("{:<14} {:>7} {:>10} {:>10} {:>10} {:>11}  {:<{}}  {:<14} {}\n", "card", "devices", "sheet says",
+                      "visible", "usable", "margin", "formats", width, "from", "answer");
   for (const Plan& plan : plans) {
     if (!plan.target) continue;
-    std::string formats;
-    for (const std::string& format : plan.target->card.formats) formats += (formats.empty() ? "" : " ") + format;
-    text += fmt::format("{:<14} {:>10} {:>10} {:>11}  {:<24} {:<12} {}\n", plan.target->card.id,
-                        FormatBytes(plan.target->card.vendor_bytes), FormatBytes(plan.target->usable_bytes),
-                        FormatBytes(plan.target->margin_bytes), formats, plan.target->card.least_driver, plan.verdict);
+    const Card& card = plan.target->card;
+    text += fmt::format(
+        "{:<14} {:>7} {:>10} {:>10} {:>10} {:>11}  {:<{}}  {:<14} {}\n", card.id, plan.workload.parallel.DeviceCount(),
+        FormatBytes(card.vendor_bytes), FormatBytes(card.visible_bytes), FormatBytes(plan.target->usable_bytes),
+        FormatBytes(plan.target->margin_bytes), FormatsOf(card), width, card.least_driver, plan.verdict);
   }
   text += fmt::format("\nNeed of one device: {} (from {} to {}). The margin is against the best figure.\n",
                       FormatBytes(first.WorstDevice().total_bytes), FormatBytes(first.WorstDevice().low_bytes),
                       FormatBytes(first.WorstDevice().high_bytes));
-  text += fmt::format("Host memory: {}\n", FormatBytes(first.host_total_bytes));
+  text += fmt::format("Host memory: {}\nCPU cores: {}\n", FormatBytes(first.host_total_bytes), first.cpu_cores);
   for (const Line& line : first.storage_lines)
     text += fmt::format("Disk, {}: {} ({})\n", line.term, FormatBytes(line.bytes), line.how);
   text += ListText("Left out:", first.left_out);

@@ -160,14 +160,13 @@ void SearchShapes(SessionIndex& session, const HeapEntry& heap, const std::strin
   }
 }
 
-// "kv_cache" is found as "kv cache", "parameter" as "parameters", "temporary" as "temporaries", "logits" as
-// "logits / loss".
+// "kv_cache" is found as "kv cache", "parameter" as "parameters", "temporary" as "temporaries".
 bool IsCategoryNamed(std::string_view name, const std::string& query) {
   std::string words(name);
   std::replace(words.begin(), words.end(), '_', ' ');
   const std::string plural = words.ends_with('y') ? words.substr(0, words.size() - 1) + "ies" : words + "s";
   return name.find(query) != std::string_view::npos || words.find(query) != std::string::npos ||
-         plural.find(query) != std::string::npos || query.starts_with(words + " ");
+         plural.find(query) != std::string::npos;
 }
 
 void SearchCategories(SessionIndex& session, const HeapEntry& heap, const std::string& query, std::vector<Hit>& hits) {

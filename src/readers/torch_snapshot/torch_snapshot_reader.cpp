@@ -88,6 +88,8 @@ Status Read(Input& input, StoreBuilder& builder, const ReadContext& context) {
   MEMSTRATA_ASSIGN_OR_RETURN(const std::string_view head, input.bytes->Peek(16));
   const uint64_t expected_bytes = input.wrappers.empty() ? input.file_size_bytes : 0;
   Decoder decoder(builder, context.limits.memory_bytes, expected_bytes);
+  const EventCounter::Scope counting(context.event_counter,
+                                     [&decoder] { return uint64_t{decoder.records().events.size()}; });
   if (LooksLikeJson(head)) {
     json::Machine<Decoder> machine(*input.bytes, decoder);
     pickle::Outcome outcome = machine.Run();

@@ -93,6 +93,7 @@ void WriteRun(JsonWriter& json, const RepeatFigures& run) {
   WriteMeasured(json, "run_time_s", run.run_time_s, false);
   WriteMeasured(json, "iteration_time_s", run.iteration_time_s, false);
   WriteMeasured(json, "growth", run.growth_bytes, true);
+  WriteMeasured(json, "host_growth", run.host_growth_bytes, true);
   WriteMeasured(json, "allocator_retries", run.retry_count, false);
   WriteMeasured(json, "quality", run.quality, false);
   json.Field("error_count", run.error_count);

@@ -39,7 +39,7 @@ void WriteAttention(JsonWriter& json, const ProcessRecord& process) {
   json.EndArray();
 }
 
-constexpr std::string_view kBasisNames[] = {"exact", "depends_on_values", "lower_bound", "lower_bound"};
+constexpr std::string_view kBasisNames[] = {"exact", "depends_on_values", "lower_bound", "lower_bound", "lower_bound"};
 
 void WriteFrames(JsonWriter& json, const std::vector<dryrun::CodePlace>& frames) {
   json.Key("frames");
@@ -127,7 +127,8 @@ void WriteSearch(JsonWriter& json, const DryRunAnswer& answer) {
   for (const dryrun::Trial& trial : search.trials) {
     json.StartObject();
     json.Field("value", trial.value);
-    json.Field("fits", trial.run.verdict() == Verdict::kFits);
+    json.Key("fits");
+    OtherFailure(trial.run).empty() ? json.Value(trial.run.verdict() == Verdict::kFits) : json.Null();
     json.Field("peak_reserved_bytes", trial.run.PeakReservedBytes());
     json.Field("refused_bytes", trial.run.RefusedBytes());
     json.EndObject();

@@ -44,7 +44,7 @@ void WritePhases(JsonWriter& json, const HeapExplained& heap) {
     json.Field("end_seq", phase.span.end_seq);
     json.Field("peak_live_bytes", phase.peak_live_bytes);
     json.Field("delta_bytes", phase.delta_bytes);
-    json.Field("confidence", PhaseConfidence(basis));
+    json.Field("confidence", phase.confidence);
     json.Field("basis", kPhaseBasisNames[static_cast<size_t>(basis)]);
     json.EndObject();
   }

@@ -11,7 +11,7 @@
 namespace memstrata {
 namespace {
 
-int64_t DifferenceBytes(const plan::CalibrationSample& sample) {
+int64_t CorrectionBytes(const plan::CalibrationSample& sample) {
   return static_cast<int64_t>(sample.measured_peak_bytes) - static_cast<int64_t>(sample.planned_peak_bytes);
 }
 
@@ -42,7 +42,7 @@ std::string PlanCalibrationJson(const PlanCalibration& calibration) {
     json.Field("recording", std::string_view(sample.recording));
     json.Field("planned_peak_bytes", sample.planned_peak_bytes);
     json.Field("measured_peak_bytes", sample.measured_peak_bytes);
-    json.Field("difference_bytes", DifferenceBytes(sample));
+    json.Field("correction_bytes", CorrectionBytes(sample));
     json.Field("reserved_peak_bytes", sample.reserved_peak_bytes);
     json.EndObject();
   }
@@ -50,6 +50,7 @@ std::string PlanCalibrationJson(const PlanCalibration& calibration) {
   json.Key("constants");
   json.StartObject();
   WriteConstant("peak_offset_bytes", profile.peak_offset_bytes, json);
+  if (profile.working_share) WriteConstant("working_share", *profile.working_share, json);
   if (profile.reserved_per_allocated) WriteConstant("reserved_per_allocated", *profile.reserved_per_allocated, json);
   json.EndObject();
   json.Key("missing");
@@ -63,12 +64,12 @@ std::string PlanCalibrationJson(const PlanCalibration& calibration) {
 }
 
 std::string PlanCalibrationText(const PlanCalibration& calibration) {
-  std::string text = fmt::format("{:>10} {:>10} {:>11}  {}\n", "planned", "measured", "difference", "recording");
+  std::string text = fmt::format("{:>10} {:>10} {:>11}  {}\n", "planned", "measured", "correction", "recording");
   for (const plan::CalibrationSample& sample : calibration.samples) {
-    const int64_t difference = DifferenceBytes(sample);
+    const int64_t correction = CorrectionBytes(sample);
     text += fmt::format("{:>10} {:>10} {:>11}  {}\n", FormatBytes(static_cast<int64_t>(sample.planned_peak_bytes)),
                         FormatBytes(static_cast<int64_t>(sample.measured_peak_bytes)),
-                        (difference < 0 ? "-" : "+") + FormatBytes(std::abs(difference)), sample.recording);
+                        (correction < 0 ? "-" : "+") + FormatBytes(std::abs(correction)), sample.recording);
   }
   for (const auto& [recording, why] : calibration.skipped) text += fmt::format("left out: {}: {}\n", recording, why);
   return text;

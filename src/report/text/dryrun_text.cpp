@@ -17,9 +17,9 @@ using dryrun::Verdict;
 
 constexpr size_t kLabelWidth = 22;
 constexpr size_t kMostRows = 8;
-constexpr std::string_view kBasisTexts[] = {"exact", "exact if no shape depends on a value below",
-                                            "lower bound: work areas of the vendor's libraries are not in it",
-                                            "lower bound: no stream takes time here"};
+constexpr std::string_view kBasisTexts[] = {
+    "exact", "exact if no shape depends on a value below", "lower bound: not every optimizer has stepped",
+    "lower bound: work areas of the vendor's libraries are not in it", "lower bound: no stream takes time here"};
 constexpr double kReservedError = 0.005;  // where it comes from: docs/explanation/dry_run.md, "Nearly exact"
 
 class DryRunText {
@@ -178,6 +178,8 @@ class DryRunText {
     for (const dryrun::Trial& trial : search.trials) {
       const std::optional<uint64_t> refused_bytes = trial.run.RefusedBytes();
       std::string verdict = trial.run.verdict() == Verdict::kFits ? "fits" : "does not fit";
+      if (const std::string other = OtherFailure(trial.run); !other.empty())
+        verdict = fmt::format("unknown: it {}", other);
       if (refused_bytes) verdict += fmt::format(": a request of {} failed", FormatBytes(*refused_bytes));
       Line(fmt::format("{} = {}", name, trial.value),
            fmt::format("{}  {}", PadLeft(OrUnknown(trial.run.PeakReservedBytes()), 16), verdict));

@@ -77,14 +77,59 @@ class ExplainText {
     const bool has_phases = std::any_of(heap.phases.begin(), heap.phases.end(),
                                         [](const PhaseExplained& phase) { return phase.span.phase != Phase::kOther; });
     if (!has_phases) return;
-    Heading(fmt::format("{} {}, found by {}", heap.steps.size(), heap.steps.size() == 1 ? "step" : "steps", basis));
+    Heading(fmt::format("{} {}, found by {}{}", heap.steps.size(), heap.steps.size() == 1 ? "step" : "steps", basis,
+                        Uncertainty(heap)));
     const uint32_t step = heap.marks.step == kNone ? 0 : heap.marks.step;
     out_ += style_.Dim(fmt::format("  step {}          events        peak       change\n", step));
-    for (const PhaseExplained& phase : Merged(heap, step)) {
-      out_ += fmt::format("  {}  {}  {}  {}\n", PadRight(kPhaseNames[static_cast<size_t>(phase.span.phase)], 10),
-                          PadLeft(FormatCount(phase.span.end_seq - phase.span.begin_seq), 12),
-                          PadLeft(FormatBytes(phase.peak_live_bytes), 10), PadLeft(FormatBytes(phase.delta_bytes), 11));
+    for (const PhaseRow& row : RowsOf(heap, step)) {
+      std::string name(kPhaseNames[static_cast<size_t>(row.phase)]);
+      if (row.count > 1) name += fmt::format(" x{}", row.count);
+      out_ += fmt::format("  {}  {}  {}  {}\n", PadRight(name, 14), PadLeft(FormatCount(row.event_count), 8),
+                          PadLeft(FormatBytes(row.peak_live_bytes), 10), PadLeft(FormatBytes(row.delta_bytes), 11));
     }
+  }
+
+  // Said where it is low: then the phases may well be others.
+  static std::string Uncertainty(const HeapExplained& heap) {
+    constexpr double kSure = 0.8;
+    double sum = 0;
+    uint64_t event_count = 0;
+    for (const PhaseExplained& phase : heap.phases) {
+      if (phase.span.step == kNone) continue;
+      const uint32_t count = phase.span.end_seq - phase.span.begin_seq;
+      sum += phase.confidence * count;
+      event_count += count;
+    }
+    const double mean = event_count == 0 ? 1 : sum / static_cast<double>(event_count);
+    return mean >= kSure ? "" : fmt::format("; phases are uncertain, confidence {:.2f}", mean);
+  }
+
+  /// Phases of one kind in one step; `count` of them where many take turns.
+  struct PhaseRow {
+    Phase phase = Phase::kOther;
+    uint32_t count = 0;
+    uint64_t event_count = 0;
+    uint64_t peak_live_bytes = 0;
+    int64_t delta_bytes = 0;
+  };
+
+  // Phases in their order; where they take turns many times, as one row of each kind.
+  static std::vector<PhaseRow> RowsOf(const HeapExplained& heap, uint32_t step) {
+    constexpr size_t kMostRows = 16;
+    const std::vector<PhaseExplained> merged = Merged(heap, step);
+    std::vector<PhaseRow> rows;
+    for (const PhaseExplained& phase : merged) {
+      const auto same =
+          merged.size() <= kMostRows ? rows.end() : std::find_if(rows.begin(), rows.end(), [&](const PhaseRow& row) {
+            return row.phase == phase.span.phase;
+          });
+      PhaseRow& row = same == rows.end() ? rows.emplace_back(PhaseRow{phase.span.phase}) : *same;
+      ++row.count;
+      row.event_count += phase.span.end_seq - phase.span.begin_seq;
+      row.peak_live_bytes = std::max(row.peak_live_bytes, phase.peak_live_bytes);
+      row.delta_bytes += phase.delta_bytes;
+    }
+    return rows;
   }
 
   // Backward and its recomputes as one row, so that a step of many layers stays short.

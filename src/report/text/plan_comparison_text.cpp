@@ -48,8 +48,9 @@ std::string PlanComparisonText(const PlanComparison& comparison, const TextStyle
   for (const ComparedTerm& term : comparison.terms) {
     out += Row(term.term, OrUnknown(term.planned_bytes), OrUnknown(term.measured_bytes), ErrorText(term));
   }
-  out += Row("phase of the peak", device.peak_phase, comparison.last_phase,
-             device.peak_phase == comparison.last_phase ? "same" : "differs");
+  const bool is_same = device.peak_phase == comparison.last_phase;
+  out += Row("phase of the peak", device.peak_phase.empty() ? "unknown" : device.peak_phase, comparison.last_phase,
+             device.peak_phase.empty() ? "unknown" : (is_same ? "same" : "differs"));
   return out;
 }
 

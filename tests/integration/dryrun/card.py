@@ -39,6 +39,19 @@ class DryRun:
     def events(self, device: int = 0) -> list[tuple[str, int]]:
         return [(event["action"], event["size"]) for event in self.snapshot()["device_traces"][device]]
 
+    def events_between_requests(self, device: int = 0) -> list[tuple[str, int]]:
+        """The events, with frees that follow each other in the order of their sizes: the cache of autocast gives its
+        blocks back in the order of host addresses, which differ once a large package has been imported."""
+        ordered: list[tuple[str, int]] = []
+        frees: list[tuple[str, int]] = []
+        for event in [*self.events(device), ("end", 0)]:
+            if event[0].startswith("free"):
+                frees.append(event)
+            else:
+                ordered += [*sorted(frees), event]
+                frees = []
+        return ordered
+
     def workspace_bytes(self) -> int:
         """What is left of their sizes: no parameter or state of a script has them, workspaces are never freed."""
         sign = {"alloc": 1, "free_completed": -1}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,46 @@ def test_generation_keeps_keys_and_values_of_every_token(program: Program, tmp_p
     assert answer["dryrun_phase"] == "prefill"
 
 
+def terms_of_llama(program: Program, folder: Path, *arguments: str) -> dict[str, Any]:
+    path = folder / "config.json"
+    path.write_text(json.dumps(LLAMA))
+    shape = ("--batch", str(BATCH), "--sequence", str(LENGTH), "--precision", "bf16")
+    status, answer = compare(program, python_with_transformers(), path, *shape, *arguments)
+    assert status == FITS
+    return {term["term"]: term for term in answer["terms"]}
+
+
+def test_adapters_are_trained_beside_frozen_weights(program: Program, tmp_path: Path) -> None:
+    terms = terms_of_llama(program, tmp_path, "--lora-rank", "4")
+    # Query and output; key and value of half the width; gate, up and down.
+    widths = 2 * 2 * WIDTH + 2 * (WIDTH + WIDTH // 2) + 3 * (WIDTH + 160)
+    adapter_bytes = 4 * LAYER_COUNT * 4 * widths
+    found = {name: term["dryrun_bytes"] for name, term in terms.items()}
+    assert found["weights"] == 2 * LLAMA_COUNT + adapter_bytes
+    assert found["gradients"] == adapter_bytes
+    assert found["optimizer"] == 2 * adapter_bytes
+    for name in ("weights", "gradients", "optimizer", "logits"):
+        assert terms[name]["difference_bytes"] == 0
+
+
+def test_a_rank_of_a_sharded_job_holds_its_part(program: Program, tmp_path: Path) -> None:
+    terms = terms_of_llama(program, tmp_path, "--parallel", "dp=8,zero=3")
+    found = {name: term["dryrun_bytes"] for name, term in terms.items()}
+    assert found["weights"] == found["gradients"] == 2 * LLAMA_COUNT // 8  # every length is a multiple of eight
+    assert found["optimizer"] == 2 * found["weights"]
+    for name in ("weights", "gradients", "optimizer", "logits"):
+        assert terms[name]["difference_bytes"] == 0
+    assert terms["buffers"]["planned_bytes"] is None  # closed forms have no such figure
+
+
+def test_a_compiled_step_is_compared(program: Program, tmp_path: Path) -> None:
+    if not has_module(python_with_transformers(), "triton") or shutil.which("gcc") is None:
+        pytest.skip("torch.compile needs Triton and a C compiler, which are not here")
+    terms = terms_of_llama(program, tmp_path, "--compile", "yes")
+    assert terms["weights"]["dryrun_bytes"] == terms["weights"]["planned_bytes"] == 2 * LLAMA_COUNT
+    assert terms["framework_peak"]["planned_bytes"] > 0 and terms["framework_peak"]["dryrun_bytes"] > 0
+
+
 def test_memory_that_ends_is_an_answer(program: Program) -> None:
     python = python_with_transformers()
     status, answer = compare(program, python, "llama-3.1-8b", "--card", "l4", "--sequence", "256")
@@ -107,7 +148,12 @@ def test_memory_that_ends_is_an_answer(program: Program) -> None:
 
 def test_what_cannot_be_compared_is_said_before_anything_runs(program: Program) -> None:
     python = python_with_transformers()
-    refused = {("--lora-rank", "8"): "Adapters", ("--parallel", "dp=2"): "one device", ("--card", "mi300x"): "NVIDIA"}
+    refused = {
+        ("--parallel", "tp=2"): "data parallelism",
+        ("--task", "serve"): "plans its own memory",
+        ("--optimizer", "muon"): "muon",
+        ("--card", "mi300x"): "NVIDIA",
+    }
     for arguments, word in refused.items():
         status, answer = compare(program, python, "gpt2", *arguments)
         assert status == USAGE and word in answer["message"]

@@ -25,10 +25,10 @@ def test_a_lone_rank_talks_on_the_cpu_and_by_objects(card: Card) -> None:
     assert "waits for an object of rank 0" in run.answer["error"]["text"]
 
 
-def test_a_rank_that_runs_out_of_memory_leaves_the_records_of_all(newest_card: Card, tmp_path: Path) -> None:
+def test_a_rank_that_runs_out_of_memory_leaves_the_records_of_all(oldest_card: Card, tmp_path: Path) -> None:
     """The launcher ends the other rank with SIGTERM, in the middle of its work."""
     command = [
-        str(newest_card.binary),
+        str(oldest_card.binary),
         "dryrun",
         "--devices",
         "2",
@@ -37,12 +37,13 @@ def test_a_rank_that_runs_out_of_memory_leaves_the_records_of_all(newest_card: C
         str(tmp_path / "dry.memstrata"),
         "--",
     ]
-    command += [newest_card.python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command += [oldest_card.python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     command += [str(SCRIPTS / "launched.py"), str(tmp_path / "run.memstrata")]
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "MEMSTRATA_BINARY": str(newest_card.binary)}
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "MEMSTRATA_BINARY": str(oldest_card.binary)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     answer = json.loads(done.stdout)
     assert done.returncode == 3
+    assert '{"gathered": [0, 1]}' in done.stderr  # objects are exchanged for real
     ranks = {device["rank"]: device for device in answer["devices"]}
     assert [(rank, ranks[rank]["index"], ranks[rank]["fits"]) for rank in (0, 1)] == [(0, 0, True), (1, 1, False)]
     assert ranks[1]["oom"]["text"].startswith("CUDA out of memory")

@@ -29,8 +29,11 @@ export const keyHelp: readonly (readonly [keys: string, what: string])[] = [
   ["?", "this help"],
 ];
 
+/** An input without a type takes text too. */
+const textInputs = "input:not([type=radio], [type=checkbox], [type=range]), textarea, select, [contenteditable]";
+
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.matches("input[type=text], textarea, select, [contenteditable]");
+  return target instanceof HTMLElement && target.matches(textInputs);
 }
 
 function zoom(app: AppState, factor: number): void {

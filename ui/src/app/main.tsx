@@ -29,10 +29,12 @@ function findSource(): DataSource {
 }
 
 async function waitUntilReady(source: DataSource, root: HTMLElement): Promise<Progress> {
+  let eventsFrom = 0;
   for (;;) {
     const progress = await source.progress();
     if (progress.state !== "reading") return progress;
-    render(<Loading progress={progress} error={null} />, root);
+    if (!progress.event_count) eventsFrom = progress.read_bytes ?? 0;
+    render(<Loading progress={progress} eventsFrom={eventsFrom} error={null} />, root);
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
 }
@@ -112,12 +114,15 @@ async function start(): Promise<void> {
     client = new Client(source);
     const progress = await waitUntilReady(source, root);
     if (progress.state === "failed") {
-      render(<Loading progress={progress} error={progress.error?.message ?? "The file cannot be read."} />, root);
+      render(
+        <Loading progress={progress} eventsFrom={0} error={progress.error?.message ?? "The file cannot be read."} />,
+        root,
+      );
       return;
     }
     session = (await client.json("session", {}, never)) as Session;
   } catch (error) {
-    render(<Loading progress={null} error={(error as Error).message} />, root);
+    render(<Loading progress={null} eventsFrom={0} error={(error as Error).message} />, root);
     return;
   }
   const isViewChosen = /[#&]view=/.test(location.hash);

@@ -22,7 +22,7 @@ export function StatusBar({ showsRun }: { showsRun: boolean }) {
     }, announceAfterMs);
     return () => clearTimeout(timer);
   }, [cursor, seq]);
-  const { reduced } = app.client.source;
+  const { reduced, isLive } = app.client.source;
   const left = reduced.length > 0 ? "reduced report: see Sources" : "";
   const note = [app.reductionNote.value, left].filter(Boolean).join(" · ");
   return (
@@ -35,7 +35,9 @@ export function StatusBar({ showsRun }: { showsRun: boolean }) {
           {cursor?.offset_ns !== null && cursor && app.hasTime(heap) && <span>{formatDuration(cursor.offset_ns)}</span>}
           {phase && <span>{phase}</span>}
           {cursor && <CursorSizes cursor={cursor} />}
-          {error && <span class="ms-quiet">{error.message}</span>}
+          {error && (
+            <span class="ms-quiet">{isLive ? error.message : "figures of this event are not in the report"}</span>
+          )}
           {cursor?.event?.kind === "oom" && (
             <span class="ms-status__oom">✕ out of memory here: asked {formatBytes(cursor.event.size_bytes)}</span>
           )}

@@ -122,6 +122,14 @@ const categoryFills: Record<ThemeName, readonly (readonly [string, string])[]> =
 /** Two categories share the fill of a relative and are told apart by a hatch. */
 const hatchedRelatives: Record<string, string> = { buffer: "parameter", autocast_copy: "activation" };
 
+/** Place in stacking order; a relative that is hatched stands beside its own, what is not known at the end. */
+export function categoryRank(category: string): number {
+  const relative = hatchedRelatives[category];
+  const index = (categoryOrder as readonly string[]).indexOf(relative ?? category);
+  if (index < 0) return categoryOrder.length;
+  return relative === undefined ? index : category === "buffer" ? index + 0.5 : index - 0.5;
+}
+
 /** The nine largest groups of another grouping take these categories' colours, in this order; the rest is unknown. */
 const groupColourOrder = [0, 7, 6, 9, 1, 8, 2, 5, 4];
 
@@ -139,7 +147,7 @@ export function categoryFill(theme: ThemeName, category: string | null): Fill {
   const unknownIndex = categoryOrder.length - 1;
   if (category === "stack")
     return { fill: themes[theme].stack, text: theme === "light" ? darkText : white, hatched: false };
-  if (category === "heap")
+  if (category === "heap" || category === "operation")
     return { fill: themes[theme].heap, text: theme === "light" ? white : darkText, hatched: false };
   const relative = category === null ? undefined : hatchedRelatives[category];
   const index = categoryOrder.indexOf((relative ?? category ?? "unknown") as (typeof categoryOrder)[number]);
@@ -164,16 +172,19 @@ const categoryLabels: Record<string, string> = {
   buffer: "buffers",
   optimizer_state: "optimizer state",
   kv_cache: "KV cache",
-  workspace: "workspace",
+  workspace: "workspaces",
   communication: "communication",
-  input: "input",
+  input: "inputs",
   gradient: "gradients",
   activation: "activations",
   autocast_copy: "autocast copies",
-  temporary: "temporary",
-  logits: "logits / loss",
+  temporary: "temporaries",
+  logits: "logits",
   stack: "stack",
   heap: "heap",
+  operation: "operations",
+  before_recording: "before recording",
+  unnamed: "no operation",
   other: "smaller holders",
   unknown: "unknown",
 };

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { formatByteChange, formatBytes, formatCount, formatDuration, formatShare, parseBytes } from "./units.ts";
+import {
+  formatByteChange,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatRoughCount,
+  formatShare,
+  parseBytes,
+} from "./units.ts";
 
 describe("formatBytes", () => {
   it.each([
@@ -28,6 +36,9 @@ describe("formatBytes", () => {
 });
 
 describe("other numbers", () => {
+  it("rounds counts that are not final", () => {
+    expect([0, 999, 1234, 999_400, 3_312_345].map(formatRoughCount)).toEqual(["0", "999", "1.23 k", "999 k", "3.31 M"]);
+  });
   it("signs changes", () => {
     expect(formatByteChange(2 ** 30)).toBe("+1.00 GiB");
     expect(formatByteChange(-(2 ** 30))).toBe("−1.00 GiB");

@@ -76,3 +76,9 @@ export function parseBytes(text: string): number | null {
   const power = " KMGTP".indexOf(letter === "B" || letter === "" ? " " : letter);
   return Number.isFinite(value) ? value * 1024 ** power : null;
 }
+
+/** `1.2 M`: a count that is only roughly known, or still rising. */
+export function formatRoughCount(count: number): string {
+  if (count < 1000) return formatCount(Math.round(count));
+  return count < 1e6 ? `${threeDigits(count / 1e3)} k` : `${threeDigits(count / 1e6)} M`;
+}

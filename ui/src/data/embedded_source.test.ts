@@ -33,6 +33,12 @@ describe("EmbeddedSource", () => {
     await expect(source.json("constructor", {})).rejects.toBeInstanceOf(SourceError);
   });
 
+  it("says of which events it holds an answer", () => {
+    expect(source.heldSeqs("cursor", 0)).toEqual([5]);
+    expect(source.heldSeqs("cursor", 1)).toEqual([]);
+    expect(source.heldSeqs("state", 0)).toEqual([]);
+  });
+
   it("takes the narrowest tile that covers a window, else the widest", async () => {
     const kindOf = async (begin: number, end: number) =>
       (await source.frame("tile", { ...tile, columns: 99, begin, end })).kind;

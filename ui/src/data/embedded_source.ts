@@ -53,6 +53,7 @@ export class EmbeddedSource implements DataSource {
       file_count: 1,
       read_bytes: null,
       total_bytes: null,
+      event_count: null,
       elapsed_ms: 0,
       error: null,
     };
@@ -69,6 +70,16 @@ export class EmbeddedSource implements DataSource {
     const answer = this.find(key);
     if (!("frame" in answer)) throw new SourceError("corrupt_input", "The report holds another kind of answer here.");
     return decodeFrame(await gunzip(answer.frame));
+  }
+
+  heldSeqs(question: string, heap: number): readonly number[] {
+    const seqs = new Set<number>();
+    for (const key of Object.keys(this.answers)) {
+      if (!key.startsWith(`${question}?`)) continue;
+      const parameters = new URLSearchParams(key.slice(question.length + 1));
+      if (Number(parameters.get("heap")) === heap && parameters.has("seq")) seqs.add(Number(parameters.get("seq")));
+    }
+    return [...seqs].sort((a, b) => a - b);
   }
 
   async addFile(): Promise<Progress> {

@@ -35,6 +35,10 @@ export class HttpSource implements DataSource {
     return decodeFrame(new Uint8Array(await response.arrayBuffer()));
   }
 
+  heldSeqs(): null {
+    return null;
+  }
+
   async addFile(file: File): Promise<Progress> {
     const path = questionKey("sources", { name: file.name });
     return (await (await request(path, { method: "POST", body: file })).json()) as Progress;

@@ -9,6 +9,8 @@ export interface Progress {
   read_bytes: number | null;
   /** Null where the end of the file is not known. */
   total_bytes: number | null;
+  /** Events read so far; null where the reader cannot tell. */
+  event_count: number | null;
   elapsed_ms: number;
   error: ApiError | null;
 }

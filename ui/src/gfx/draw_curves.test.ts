@@ -1,10 +1,15 @@
 import { expect, it } from "vitest";
 import { freePlace } from "./draw_curves.ts";
 
-it("puts a name where no leader crosses it", () => {
-  expect(freePlace(0, 500, 100, [])).toBe(0);
-  const place = freePlace(0, 500, 100, [50, 200]);
-  expect([50, 200].every((leader) => leader < place || leader > place + 100)).toBe(true);
-  // Where every place is crossed, the last one is as good as any.
-  expect(freePlace(0, 60, 100, [50])).toBe(60);
+it("puts the name of a line where nothing crosses it", () => {
+  expect(freePlace(10, 300, 80, [])).toBe(10);
+  // A leader at 50 crosses a name that starts at 10; the first place behind it is free.
+  expect(freePlace(10, 300, 80, [[50, 50]])).toBe(58);
+  expect(freePlace(10, 300, 80, [[0, 200]])).toBe(210);
+  expect(
+    freePlace(10, 60, 80, [
+      [20, 20],
+      [90, 90],
+    ]),
+  ).toBeNull();
 });

@@ -7,7 +7,6 @@ import type { Renderer } from "./renderer.ts";
 import { columnX, eachStepPath, visibleColumns } from "./step_path.ts";
 
 const reservedDash = [6, 3];
-const peakLabelReach = 130;
 
 /** Hatch from live up to reserved. Drawn first: the data lies over it. */
 export function drawIdle(renderer: Renderer, curve: CurveModel, frame: PlotFrame, theme: Theme): void {
@@ -37,26 +36,46 @@ export function drawBlock(renderer: Renderer, curve: CurveModel, frame: PlotFram
   );
 }
 
-/** Where the name of a line may stand at or after `from`: the first place of `width` that no leader crosses, else the last. */
-export function freePlace(from: number, last: number, width: number, leaders: readonly number[]): number {
+/** A part of the horizontal axis, in pixels. */
+export type Interval = readonly [from: number, to: number];
+
+/** Where a text of `width` may start between `from` and `last` without touching what is `taken`; null when nowhere. */
+export function freePlace(from: number, last: number, width: number, taken: readonly Interval[]): number | null {
   const margin = 6;
-  const isFree = (x: number) => leaders.every((leader) => leader < x - margin || leader > x + width + margin);
-  for (let x = from; x < last; x += 8) if (isFree(x)) return x;
-  return last;
+  const isFree = (x: number) => taken.every(([begin, end]) => end < x - margin || begin > x + width + margin);
+  for (let x = from; x <= last; x += 8) if (isFree(x)) return x;
+  return null;
 }
 
-/**
- * @param peakX where the label of the peak stands; the name of the line keeps away from it
- * @param leaders places of vertical lines that would cross the name
- */
+/** Columns over which the allocator holds the same from the device. */
+interface Level {
+  begin: number;
+  end: number;
+  bytes: number;
+}
+
+/** The levels of the curve, the one after its last rise first, then from the highest down. */
+function levelsOf(reserved: Float64Array, begin: number, end: number): Level[] {
+  const levels: Level[] = [];
+  for (let column = begin; column < end; column += 1) {
+    const last = levels.at(-1);
+    if (last && last.bytes === reserved[column]) last.end = column + 1;
+    else if (!Number.isNaN(reserved[column]!))
+      levels.push({ begin: column, end: column + 1, bytes: reserved[column]! });
+  }
+  const afterRise = levels.findLast((level, index) => index === 0 || level.bytes > levels[index - 1]!.bytes);
+  const others = levels.filter((level) => level !== afterRise).sort((a, b) => b.bytes - a.bytes);
+  return afterRise ? [afterRise, ...others] : [];
+}
+
+/** @param taken where the name of the line must not stand: leaders and the label of the peak */
 export function drawReserved(
   renderer: Renderer,
   curve: CurveModel,
   frame: PlotFrame,
   theme: Theme,
-  peakX: number | null,
   fast: boolean,
-  leaders: readonly number[] = [],
+  taken: readonly Interval[],
 ): void {
   const visible = visibleColumns(curve.columns, frame);
   const reserved = curve.reservedMax;
@@ -68,20 +87,20 @@ export function drawReserved(
     (column) => reserved[column]!,
     ({ line }) => renderer.line(line, style),
   );
-  let lastRise = visible.begin;
-  for (let column = visible.begin + 1; column < visible.end; column += 1)
-    if (reserved[column]! > reserved[column - 1]!) lastRise = column;
-  const bytes = reserved[lastRise];
-  if (bytes === undefined || Number.isNaN(bytes)) return;
-  const text = `reserved ${formatBytes(bytes)}`;
-  const width = renderer.measure(text, { bold: true });
-  const right = frame.left + frame.width - width - 4;
-  const atRise = Math.min(columnX(curve.columns, lastRise, frame) + 6, right);
-  const nearPeak = peakX !== null && Math.abs(peakX - atRise) < peakLabelReach;
-  const x = nearPeak ? right : freePlace(atRise, right, width, leaders);
-  const above = yAt(frame, bytes) - 9;
-  const y = above < frame.top + 6 ? yAt(frame, bytes) + 10 : above;
-  renderer.text(text, Math.max(frame.left + 4, x), y, { fill: theme.ink2, bold: true, halo: theme.surface });
+  const rightEdge = frame.left + frame.width;
+  for (const { begin, end, bytes } of levelsOf(reserved, visible.begin, visible.end)) {
+    const text = `reserved ${formatBytes(bytes)}`;
+    const width = renderer.measure(text, { bold: true });
+    const left = Math.max(frame.left + 4, columnX(curve.columns, begin, frame) + 6);
+    // The name may end after the level does, but starts on it.
+    const last = Math.min(Math.max(left, columnX(curve.columns, end, frame) - width / 2), rightEdge - 4 - width);
+    const x = freePlace(Math.min(left, last), last, width, taken);
+    if (x === null) continue;
+    const above = yAt(frame, bytes) - 9;
+    const y = above < frame.top + 6 ? yAt(frame, bytes) + 10 : above;
+    renderer.text(text, x, y, { fill: theme.ink2, bold: true, halo: theme.surface });
+    return;
+  }
 }
 
 export function drawCapacity(renderer: Renderer, capacityBytes: number, frame: PlotFrame, theme: Theme): void {

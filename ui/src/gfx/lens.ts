@@ -68,19 +68,10 @@ function windowOf(frame: PlotFrame, x: number, width: number): { begin: number; 
   return { begin: frame.begin + (x - frame.left) * perPixel, end: frame.begin + (x + width - frame.left) * perPixel };
 }
 
-/** @param model a tile of the few events round the peak */
-export function drawLens(
-  renderer: Renderer,
-  model: StackModel,
-  place: LensPlace,
-  frame: PlotFrame,
-  peakSeq: number,
-  style: StackStyle,
-): void {
+/** The box of the lens. @param model a tile of the few events round the peak */
+export function drawLens(renderer: Renderer, model: StackModel, place: LensPlace, style: StackStyle): void {
   const { theme } = style;
-  const peakX = Math.round(xAt(frame, peakSeq));
   const peakBytes = model.highestBytes(0, model.columns.count);
-  drawLensLink(renderer, place, peakX, yAt(frame, peakBytes), frame, theme);
   renderer.rect(place.x, place.y, lensWidth, lensHeight, theme.surface);
   renderer.outline(place.x + 0.5, place.y + 0.5, lensWidth - 1, lensHeight - 1, { stroke: theme.line2, width: 1 });
   renderer.text("Lens: the peak", place.x + 10, place.y + 13, { fill: theme.ink, bold: true });
@@ -100,14 +91,17 @@ export function drawLens(
   renderer.clip(inner.left, inner.top, inner.width, inner.height, () => drawStack(renderer, model, inner, style));
 }
 
-function drawLensLink(
+/** What joins the lens to the peak. */
+export function drawLensLink(
   renderer: Renderer,
+  model: StackModel,
   place: LensPlace,
-  peakX: number,
-  peakY: number,
   frame: PlotFrame,
+  peakSeq: number,
   theme: Theme,
 ): void {
+  const peakX = Math.round(xAt(frame, peakSeq));
+  const peakY = yAt(frame, model.highestBytes(0, model.columns.count));
   const edge = place.x > peakX ? place.x : place.x + lensWidth;
   const foot = Math.min(frame.top + frame.height, place.y + lensHeight);
   renderer.polygon([peakX, peakY, edge, place.y, edge, foot], theme.ink, 0.07);

@@ -20,7 +20,7 @@ import {
   type PlacedLabel,
   placeLabels,
 } from "./label_lane.ts";
-import { drawLens, isSpike, lensPlace } from "./lens.ts";
+import { drawLens, drawLensLink, isSpike, lensPlace } from "./lens.ts";
 import { chooseMarks } from "./mark_labels.ts";
 import { type PlotFrame, valueAt, xAt, yAt } from "./plot_frame.ts";
 import type { Renderer } from "./renderer.ts";
@@ -132,15 +132,18 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): DrawnTim
     theme,
     grouping: scene.grouping,
     grouped: scene.grouped,
-    pinnedRow: scene.pinnedRow,
+    pinnedRow: shownPin(scene),
     fast: scene.fast,
   };
-  const peakX = scene.peakSeq === null ? null : xAt(frame, rows.position(scene.peakSeq));
   const lane = hasLane(scene, renderer.height) ? placeLane(renderer, scene, frame, rows) : null;
   const leaders = [
     ...(scene.leaderSeqs ?? []).map((seq) => xAt(frame, rows.position(seq))),
     ...(lane?.placed ?? []).map((label) => label.leaderX),
   ];
+  const wanted = scene.peakSeq !== null && scene.lens && curve && scene.axis === "seq" && isSpike(scene.lens);
+  const lens = wanted ? lensPlace(curve, frame, scene.peakSeq!, leaders) : null;
+  const peak = lane || lens ? null : peakLabel(renderer, scene, frame, rows);
+  const taken = [...leaders.map((x) => [x, x] as const), ...(peak ? [[peak.left, peak.right] as const] : [])];
   renderer.rect(0, 0, renderer.width, renderer.height, theme.surface);
   if (curve) drawGrid(renderer, frame, theme);
   renderer.clip(frame.left, frame.top, frame.width, frame.height, () => {
@@ -148,20 +151,19 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): DrawnTim
     if (stack) drawStack(renderer, stack, frame, style);
     if (curve) drawLive(renderer, curve, frame, theme);
     if (curve) drawBlock(renderer, curve, frame, theme);
-    if (curve?.hasReserved) drawReserved(renderer, curve, frame, theme, peakX, scene.fast, leaders);
+    if (curve?.hasReserved) drawReserved(renderer, curve, frame, theme, scene.fast, taken);
     if (scene.capacityBytes !== null) drawCapacity(renderer, scene.capacityBytes, frame, theme);
     if (stack && scene.grouped)
-      drawBandLabels(renderer, stack, frame, bandInks(stack, scene), scene.pinnedRow === null ? null : theme.surface);
+      drawBandLabels(renderer, stack, frame, bandInks(stack, scene), style.pinnedRow === null ? null : theme.surface);
     if (curve) drawOoms(renderer, curve, frame, theme);
   });
   drawSpanRows(renderer, frame, rows, 0, theme);
   drawStepLines(renderer, frame, rows, theme);
-  const wanted = scene.peakSeq !== null && scene.lens && curve && scene.axis === "seq" && isSpike(scene.lens);
-  const lens = wanted ? lensPlace(curve, frame, scene.peakSeq!, leaders) : null;
+  // Below the labels, whose leaders would be hard to follow under it.
+  if (lens && scene.lens) drawLensLink(renderer, scene.lens, lens, frame, scene.peakSeq!, theme);
   if (lane) drawLane(renderer, lane, frame, scene);
-  else if (!lens) drawPeak(renderer, scene, frame, rows);
-  // After the labels: their leaders pass behind the lens.
-  if (lens && scene.lens) drawLens(renderer, scene.lens, lens, frame, scene.peakSeq!, { ...style, pinnedRow: null });
+  if (peak) drawPeak(renderer, peak, theme);
+  if (lens && scene.lens) drawLens(renderer, scene.lens, lens, { ...style, pinnedRow: null });
   // Before the first tile there is no scale.
   if (curve) drawByteAxis(renderer, frame, theme);
   drawHorizontalAxis(renderer, frame, scene.axis, theme);
@@ -169,10 +171,15 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): DrawnTim
   return { frame, labels: lane?.placed ?? [] };
 }
 
+/** The pinned block where the picture shows it: one that is merged into its band is no reason to dim all others. */
+function shownPin({ stack, pinnedRow }: TimelineScene): number | null {
+  return stack && pinnedRow !== null && stack.runsOf(pinnedRow).length > 0 ? pinnedRow : null;
+}
+
 /** On dimmed fills the ink of the theme is the readable one. */
 function bandInks(stack: StackModel, scene: TimelineScene): string[] {
   const fills = groupFills(stack, scene.theme, scene.grouping);
-  return fills.map((fill) => (scene.pinnedRow === null ? fill.text : scene.theme.ink));
+  return fills.map((fill) => (shownPin(scene) === null ? fill.text : scene.theme.ink));
 }
 
 interface Lane {
@@ -241,23 +248,33 @@ function peakText(scene: TimelineScene, bytes: number): string {
   return `${scene.peakIsLowerBound ? "at least " : ""}${formatBytes(bytes)}`;
 }
 
-function drawPeak(renderer: Renderer, scene: TimelineScene, frame: PlotFrame, rows: SpanRows): void {
-  const { curve, peakSeq, theme } = scene;
-  if (!curve || peakSeq === null) return;
+/** The peak of a picture without a lane: a ring with its name beside it. */
+interface PeakLabel {
+  ring: { x: number; y: number };
+  text: string;
+  /** The text from its left to its right edge, and the height of its middle. */
+  left: number;
+  right: number;
+  y: number;
+}
+
+function peakLabel(renderer: Renderer, scene: TimelineScene, frame: PlotFrame, rows: SpanRows): PeakLabel | null {
+  const { curve, peakSeq } = scene;
+  if (!curve || peakSeq === null) return null;
   const x = xAt(frame, rows.position(peakSeq));
-  if (x < frame.left || x > frame.left + frame.width) return;
+  if (x < frame.left || x > frame.left + frame.width) return null;
   const bytes = curve.liveMax[curve.columns.columnOfSeq(peakSeq)]!;
   const y = yAt(frame, bytes);
   const text = `peak ${peakText(scene, bytes)}`;
-  const left = x + 10 + renderer.measure(text, { bold: true }) > frame.left + frame.width;
-  renderer.circle(x, y, 2.8, theme.surface, { stroke: theme.ink, width: 1 });
+  const width = renderer.measure(text, { bold: true });
+  const left = x + 10 + width > frame.left + frame.width ? x - 8 - width : x + 8;
   // Beside its ring, but clear of the upper edge of the plot.
-  renderer.text(text, left ? x - 8 : x + 8, Math.max(y, frame.top + 9), {
-    fill: theme.ink,
-    bold: true,
-    halo: theme.surface,
-    align: left ? "right" : "left",
-  });
+  return { ring: { x, y }, text, left, right: left + width, y: Math.max(y, frame.top + 9) };
+}
+
+function drawPeak(renderer: Renderer, { ring, text, left, y }: PeakLabel, theme: Theme): void {
+  renderer.circle(ring.x, ring.y, 2.8, theme.surface, { stroke: theme.ink, width: 1 });
+  renderer.text(text, left, y, { fill: theme.ink, bold: true, halo: theme.surface });
 }
 
 function drawGaugeOf(renderer: Renderer, scene: TimelineScene, frame: PlotFrame): void {

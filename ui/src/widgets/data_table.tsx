@@ -10,6 +10,8 @@ export interface Column<Row> {
   /** CSS width; columns without one share the rest. */
   width?: string;
   number?: boolean;
+  /** The text goes over several lines where it does not fit: for sentences. */
+  wraps?: boolean;
   /** What is sorted and copied: exact, without a unit. */
   value: (row: Row) => string | number | null;
   cell?: (row: Row) => ComponentChildren;
@@ -141,6 +143,10 @@ function TableHead<Row>({ columns, sort, onSort }: TableHeadProps<Row>) {
   );
 }
 
+function cellClass<Row>({ number, wraps }: Column<Row>): string {
+  return number ? "ms-table__number" : wraps ? "ms-table__wrap" : "";
+}
+
 function TableRow<Row>({ row, props }: { row: Row; props: DataTableProps<Row> }) {
   const { columns, onSelect } = props;
   const selected = props.selected?.(row) ?? false;
@@ -154,7 +160,7 @@ function TableRow<Row>({ row, props }: { row: Row; props: DataTableProps<Row> })
         const tip = column.tip?.(row);
         const isLink = index === 0 && onSelect !== undefined;
         return (
-          <td key={column.id} class={column.number ? "ms-table__number" : ""} title={tip}>
+          <td key={column.id} class={cellClass(column)} title={tip}>
             {isLink ? (
               <button
                 type="button"

@@ -79,6 +79,10 @@ export function FindingList({ limit }: { limit?: number }) {
   );
 }
 
+function asSentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 function FindingItem({ finding }: { finding: Finding }) {
   const app = useApp();
   const { title, rest } = splitSentence(finding.text);
@@ -89,8 +93,8 @@ function FindingItem({ finding }: { finding: Finding }) {
         {sign}
       </span>
       <div>
-        <h3>{title}</h3>
-        {rest && <p>{rest}</p>}
+        <h3>{asSentence(title)}</h3>
+        {rest && <p>{asSentence(rest)}</p>}
         {finding.remedy && <p>{finding.remedy}</p>}
         <p class="ms-quiet">
           {hasPlace(finding) && (

@@ -1,5 +1,6 @@
 """Two ranks of a launcher, recorded by the capture: rank 1 asks for too much, rank 0 waits for it."""
 
+import json
 import os
 import sys
 import time
@@ -11,6 +12,10 @@ from torch.nn.parallel import DistributedDataParallel
 
 distributed.init_process_group("nccl")
 torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+gathered = [None, None]
+distributed.all_gather_object(gathered, distributed.get_rank())
+if distributed.get_rank() == 0:
+    print(json.dumps({"gathered": gathered}), flush=True)
 with memstrata.profile(sys.argv[1], quiet=True):
     model = DistributedDataParallel(nn.Linear(256, 256, device="cuda"))
     if distributed.get_rank() == 1:

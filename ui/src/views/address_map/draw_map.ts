@@ -7,24 +7,48 @@ import { drawHorizontalAxis } from "../../gfx/draw_axes.ts";
 import { bytesAt, type PlotFrame, valueAt, xAt, yAt } from "../../gfx/plot_frame.ts";
 import type { Renderer } from "../../gfx/renderer.ts";
 import { columnX } from "../../gfx/step_path.ts";
+import { gutterLeft } from "../../gfx/timeline_scene.ts";
+
+/** Below this size a rectangle has no room for a name. */
+const namedRect = { width: 90, height: 34 };
+
+type Column = ArrayLike<number>;
+
+interface RectColumns {
+  columnBegin: Column;
+  columnEnd: Column;
+  y: Column;
+  size: Column;
+  group: Column;
+  allocation: Column;
+  blockCount: Column;
+}
 
 export class MapModel {
   readonly columns: Columns;
   readonly heightBytes: number;
   readonly mergedCount: number;
-  private readonly rects;
+  /** By rectangle. */
+  private readonly rects: RectColumns;
+  readonly rectCount: number;
   readonly regions;
 
   constructor(tile: Frame) {
     this.columns = new Columns(tile);
     this.heightBytes = Math.max(1, Number(tile.attributes.height_bytes));
     this.mergedCount = Number(tile.attributes.merged_count);
-    this.rects = tile.table("rects");
+    const rects = tile.table("rects");
+    this.rectCount = rects.rows;
+    this.rects = {
+      columnBegin: rects.numbers("column_begin"),
+      columnEnd: rects.numbers("column_end"),
+      y: rects.numbers("y_bytes"),
+      size: rects.numbers("size_bytes"),
+      group: rects.numbers("group"),
+      allocation: rects.numbers("allocation"),
+      blockCount: rects.numbers("block_count"),
+    };
     this.regions = tile.table("regions");
-  }
-
-  get rectCount(): number {
-    return this.rects.rows;
   }
 
   rect(index: number): {
@@ -36,16 +60,16 @@ export class MapModel {
     allocation: number | null;
     blockCount: number;
   } {
-    const number = (name: string) => this.rects.numbers(name)[index]!;
-    const allocation = number("allocation");
+    const { rects } = this;
+    const allocation = rects.allocation[index]!;
     return {
-      columnBegin: number("column_begin"),
-      columnEnd: number("column_end"),
-      y: number("y_bytes"),
-      size: number("size_bytes"),
-      group: number("group"),
+      columnBegin: rects.columnBegin[index]!,
+      columnEnd: rects.columnEnd[index]!,
+      y: rects.y[index]!,
+      size: rects.size[index]!,
+      group: rects.group[index]!,
       allocation: allocation === noneU32 ? null : allocation,
-      blockCount: number("block_count"),
+      blockCount: rects.blockCount[index]!,
     };
   }
 
@@ -63,18 +87,30 @@ export class MapModel {
 export interface MapScene {
   model: MapModel;
   fills: readonly Fill[];
+  /** Of the groups. */
+  names: readonly string[];
   theme: Theme;
   frame: PlotFrame;
+  /** Events at which an allocation failed. */
+  oomSeqs: readonly number[];
   pinnedRow: number | null;
   hovered: number | null;
   cursorSeq: number;
 }
 
-export function mapFrame(width: number, height: number, begin: number, end: number, heightBytes: number): PlotFrame {
+/** @param right room right of the plot: as much as the minimap leaves, so that both have the same scale */
+export function mapFrame(
+  size: { width: number; height: number },
+  window: { begin: number; end: number },
+  heightBytes: number,
+  right: number,
+): PlotFrame {
+  const { width, height } = size;
+  const { begin, end } = window;
   return {
-    left: 84,
+    left: gutterLeft,
     top: 8,
-    width: Math.max(40, width - 84 - 44),
+    width: Math.max(40, width - gutterLeft - right),
     height: Math.max(40, height - 36),
     begin,
     end,
@@ -89,11 +125,19 @@ export function drawMap(renderer: Renderer, scene: MapScene): void {
   renderer.clip(frame.left, frame.top, frame.width, frame.height, () => {
     drawRegions(renderer, scene);
     for (let index = 0; index < model.rectCount; index += 1) drawRect(renderer, scene, index);
+    for (const seq of scene.oomSeqs) drawOom(renderer, frame, xAt(frame, model.columns.position(seq)), theme);
     const x = Math.round(xAt(frame, model.columns.position(scene.cursorSeq))) + 0.5;
     renderer.line([x, frame.top, x, frame.top + frame.height], { stroke: theme.ink, width: 1 });
   });
   drawAddressAxis(renderer, scene);
   drawHorizontalAxis(renderer, frame, model.columns.axis, theme);
+}
+
+function drawOom(renderer: Renderer, frame: PlotFrame, x: number, theme: Theme): void {
+  renderer.line([x, frame.top, x, frame.top + frame.height], { stroke: theme.oom, width: 1, dash: [2, 3] });
+  const y = frame.top + 10;
+  for (const slope of [-1, 1])
+    renderer.line([x - 5, y - 5 * slope, x + 5, y + 5 * slope], { stroke: theme.oom, width: 2 });
 }
 
 /** Reserved from begin to end: hatched as idle until a block lies over it. */
@@ -126,6 +170,8 @@ function drawRect(renderer: Renderer, scene: MapScene, index: number): void {
   const isPinned = rect.allocation !== null && rect.allocation === scene.pinnedRow;
   renderer.rect(x, y, width, height, scene.fills[rect.group]!.fill, scene.pinnedRow !== null && !isPinned ? 0.5 : 1);
   if (height >= 5 && width >= 4) renderer.outline(x, y, width, height, { stroke: theme.surface, width: 0.6 });
+  if (rect.blockCount === 1 && height >= namedRect.height)
+    drawRectName(renderer, scene, rect, x, width, y + height / 2);
   if (isPinned || index === scene.hovered)
     renderer.outline(x + 0.5, y + 0.5, Math.max(1, width - 1), Math.max(1, height - 1), {
       stroke: theme.ink,
@@ -133,16 +179,40 @@ function drawRect(renderer: Renderer, scene: MapScene, index: number): void {
     });
 }
 
-/** Addresses at the begin of ranges that are high enough to be named. */
+/** Group and size of a block, in the part of it that is seen. */
+function drawRectName(
+  renderer: Renderer,
+  { frame, names, fills, pinnedRow, theme }: MapScene,
+  rect: { group: number; size: number },
+  x: number,
+  width: number,
+  middle: number,
+): void {
+  const left = Math.max(x, frame.left) + 6;
+  const room = Math.min(x + width, frame.left + frame.width) - left - 6;
+  const name = names[rect.group] ?? "";
+  const size = formatBytes(rect.size);
+  if (
+    room + 12 < namedRect.width ||
+    Math.max(renderer.measure(name, { bold: true }), renderer.measure(size, {})) > room
+  )
+    return;
+  const fill = pinnedRow === null ? fills[rect.group]!.text : theme.ink;
+  const edge = pinnedRow === null ? {} : { halo: theme.surface };
+  renderer.text(name, left, middle - 8, { fill, bold: true, ...edge });
+  renderer.text(size, left, middle + 8, { fill, ...edge });
+}
+
+/** The last digits of addresses, at the begin of ranges that are high enough to be named. */
 function drawAddressAxis(renderer: Renderer, { model, frame, theme }: MapScene): void {
   const address = model.regions.addresses("address");
   const y = model.regions.numbers("y_bytes");
   let last = Number.POSITIVE_INFINITY;
   for (let i = 0; i < model.regions.rows; i += 1) {
     const at = yAt(frame, y[i]!) - 6;
-    if (last - at < 16 || at < frame.top + 6) continue;
+    if (last - at < 16 || at < frame.top + 20) continue;
     const hex = address[i]!.toString(16);
-    renderer.text(`…${hex.slice(-8)}`, frame.left - 6, at, { fill: theme.ink3, align: "right", mono: true });
+    renderer.text(hex.slice(-8), frame.left - 6, at, { fill: theme.ink3, align: "right", mono: true });
     last = at;
   }
   const bottom = frame.top + frame.height;

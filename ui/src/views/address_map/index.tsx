@@ -7,6 +7,7 @@ import type { Group } from "../../data/types.ts";
 import { groupFills } from "../../gfx/draw_stack.ts";
 import { valueAt } from "../../gfx/plot_frame.ts";
 import { readGroups } from "../../gfx/stack_model.ts";
+import { rightGutter } from "../../gfx/timeline_scene.ts";
 import { useApp, useFrame } from "../../state/context.ts";
 import type { Grouping } from "../../state/url.ts";
 import { useExport } from "../../widgets/export_scene.ts";
@@ -35,7 +36,7 @@ function useMap(size: Size, hover: MapHover | null): { scene: MapScene | null; e
   const heap = app.heap.value;
   const axis = app.axis.value;
   const grouping = app.grouping.value;
-  const range = tileRange(begin, end, app.rangeEnd.value, Math.max(64, size.width - 128), axis);
+  const range = tileRange(begin, end, app.rangeEnd.value, Math.max(64, size.width - 112), axis);
   const top = Math.max(heap.peak_reserved_bytes ?? 0, heap.peak_live_bytes);
   const min_bytes = minimumBytes(top, Math.max(100, size.height), smallestPixels);
   const question = {
@@ -54,7 +55,9 @@ function useMap(size: Size, hover: MapHover | null): { scene: MapScene | null; e
     model,
     fills: groupFills({ groups }, app.theme.value, grouping),
     theme: app.theme.value,
-    frame: mapFrame(size.width, size.height, begin, end, model.heightBytes),
+    names: groups.map((group) => group.label),
+    oomSeqs: (app.summaryHeap.value?.ooms ?? []).map((oom) => oom.seq),
+    frame: mapFrame(size, { begin, end }, model.heightBytes, rightGutter(heap.capacity_bytes !== null)),
     pinnedRow: app.pinnedRow.value,
     hovered: hover?.index ?? null,
     cursorSeq: app.cursorSeq.value,
@@ -95,7 +98,7 @@ function AddressMap() {
       draw: (renderer) =>
         drawMap(renderer, {
           ...scene,
-          frame: mapFrame(1600, 900, scene.frame.begin, scene.frame.end, scene.model.heightBytes),
+          frame: mapFrame({ width: 1600, height: 900 }, scene.frame, scene.model.heightBytes, rightGutter(false)),
           hovered: null,
         }),
     },
@@ -140,7 +143,7 @@ function MapHead({ groups, fills }: { groups: readonly Group[]; fills: readonly 
       </div>
       <div class="ms-subbar">
         <GroupNames groups={groups} fills={fills} />
-        <span class="ms-subbar__hint">reserved ranges follow each other; gaps between them take no room</span>
+        <span class="ms-subbar__hint">left: last 8 digits of addresses; gaps between reserved ranges take no room</span>
       </div>
     </>
   );

@@ -4,7 +4,8 @@ import { useEffect, useState } from "preact/hooks";
 import { categoryFill, categoryLabel } from "../../base/palette.ts";
 import { plural } from "../../base/text.ts";
 import { formatBytes, formatCount, formatExactBytes, formatShare } from "../../base/units.ts";
-import type { Holder, Holders } from "../../data/types.ts";
+import type { Frame } from "../../data/frame.ts";
+import type { Group, Holder, Holders } from "../../data/types.ts";
 import { groupFills } from "../../gfx/draw_stack.ts";
 import { readGroups } from "../../gfx/stack_model.ts";
 import type { AppState } from "../../state/app_state.ts";
@@ -72,7 +73,7 @@ function Breakdown() {
     root: selection.root,
     max_nodes: 5000,
   });
-  const groups = flame.value ? readGroups(flame.value) : [];
+  const groups = flame.value ? groupsOf(flame.value) : [];
   const fills = groupFills({ groups }, app.theme.value, "category");
   return (
     <>
@@ -96,6 +97,12 @@ function Breakdown() {
       <HolderTable selection={selection} />
     </>
   );
+}
+
+/** The groups that the graph shows. */
+function groupsOf(frame: Frame): Group[] {
+  const shown = new Set<number>(frame.table("nodes").numbers("group") as Iterable<number>);
+  return readGroups(frame).filter((group) => shown.has(group.id));
 }
 
 interface ControlsProps {

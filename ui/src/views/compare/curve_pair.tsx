@@ -78,6 +78,6 @@ function drawSide(renderer: Renderer, curve: CurveModel, frame: PlotFrame, theme
       renderer.polygon(area, theme.phase3),
     );
     drawLive(renderer, curve, frame, theme);
-    if (curve.hasReserved) drawReserved(renderer, curve, frame, theme, null, false);
+    if (curve.hasReserved) drawReserved(renderer, curve, frame, theme, false, []);
   });
 }

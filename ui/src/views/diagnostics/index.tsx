@@ -42,13 +42,20 @@ const columns: Column<Diagnostic>[] = [
         ? "No offset in the file belongs to this."
         : `byte ${formatCount(row.first_offset)} of the file`,
   },
-  { id: "text", title: "what", value: (row) => row.text, tip: (row) => row.text },
+  { id: "text", title: "what", wraps: true, value: (row) => row.text },
 ];
 
 const missingColumns: Column<Missing>[] = [
-  { id: "what", title: "what", width: "22%", value: (row) => row.what, cell: (row) => <strong>{row.what}</strong> },
-  { id: "why", title: "why", value: (row) => row.why, tip: (row) => row.why },
-  { id: "how_to_get", title: "how to get it", value: (row) => row.how_to_get, tip: (row) => row.how_to_get ?? "" },
+  {
+    id: "what",
+    title: "what",
+    width: "22%",
+    wraps: true,
+    value: (row) => row.what,
+    cell: (row) => <strong>{row.what}</strong>,
+  },
+  { id: "why", title: "why", wraps: true, value: (row) => row.why },
+  { id: "how_to_get", title: "how to get it", wraps: true, value: (row) => row.how_to_get },
 ];
 
 function Diagnostics() {
@@ -58,7 +65,9 @@ function Diagnostics() {
     <>
       <div class="ms-viewbar">
         <h1>Diagnostics</h1>
-        <CopyButton plain label="Copy as TSV" text={() => tableText(columns, diagnostics)} />
+        {diagnostics.length > 0 && (
+          <CopyButton plain label="Copy as TSV" about="Diagnostics" text={() => tableText(columns, diagnostics)} />
+        )}
       </div>
       <div class="ms-textview">
         {diagnostics.length === 0 ? (

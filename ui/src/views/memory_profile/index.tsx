@@ -82,7 +82,7 @@ function Headline({ summary }: { summary: SummaryHeap }) {
   const peakTime =
     used?.time_ns != null && begin !== null ? formatDuration(used.time_ns - Number(begin)) : "not recorded";
   const facts: [string, string, string][] = [
-    ["Time of the peak", peakTime, `after the first event; at event ${formatCount(used?.seq)}`],
+    ["Peak after the first event", peakTime, `at event ${formatCount(used?.seq)}`],
     ["Stack at the peak", formatBytes(used?.stack_bytes), formatExactBytes(used?.stack_bytes)],
     ["Heap at the peak", formatBytes(used?.live_bytes), formatExactBytes(used?.live_bytes)],
     ["Free at the peak", formatBytes(used?.free_bytes), formatExactBytes(used?.free_bytes)],

@@ -1,7 +1,8 @@
 /** One bar from 0 to the capacity: who holds the peak, what is idle, what is not reserved. Narrow parts are named above it. */
-import { categoryFill } from "../../base/palette.ts";
+import { categoryFill, type Theme } from "../../base/palette.ts";
 import { byteTicks } from "../../base/ticks.ts";
 import { formatBytes } from "../../base/units.ts";
+import type { Interval } from "../../gfx/draw_curves.ts";
 import type { Renderer } from "../../gfx/renderer.ts";
 import { rectPoints } from "../../gfx/renderer.ts";
 import type { AppState } from "../../state/app_state.ts";
@@ -30,45 +31,61 @@ export function CapacityBar(props: CapacityBarProps) {
   );
 }
 
-function drawBar(renderer: Renderer, app: AppState, { parts, used, capacityBytes }: CapacityBarProps): void {
+/** A place of the bar that has a name above it: what is held, reserved, there. */
+interface Edge {
+  x: number;
+  text: string;
+  dash: number[];
+}
+
+function edgesOf({ parts, used, capacityBytes }: CapacityBarProps, total: number, width: number): Edge[] {
+  const upTo = (kinds: readonly BarPart["kind"][]) =>
+    parts.filter((part) => kinds.includes(part.kind)).reduce((sum, part) => sum + part.bytes, 0);
+  const held = upTo(["category"]);
+  const reserved = upTo(["category", "overhead", "idle"]);
+  const edge = (bytes: number, name: string, dash: number[] = []) => ({
+    x: Math.round(1 + (bytes / total) * width),
+    text: `${name} ${formatBytes(bytes)}`,
+    dash,
+  });
+  return [
+    edge(held, used),
+    ...(reserved > held ? [edge(reserved, "reserved", [4, 3])] : []),
+    ...(capacityBytes === null ? [] : [{ ...edge(total, "capacity"), text: `capacity ${formatBytes(capacityBytes)}` }]),
+  ];
+}
+
+/** Draws the edges; of two names that would touch the first stays. Returns what the names cover. */
+function drawEdges(renderer: Renderer, edges: readonly Edge[], ink: string): Interval[] {
+  const taken: Interval[] = [];
+  for (const { x, text, dash } of edges) {
+    renderer.line([x, barTop - 6, x, barTop + barHeight + 4], { stroke: ink, width: 1, dash });
+    const left = Math.max(0, x - renderer.measure(text, { bold: true }));
+    const right = left + renderer.measure(text, { bold: true });
+    if (taken.some(([, end]) => left < end + 8)) continue;
+    renderer.text(text, left, 10, { fill: ink, bold: true });
+    taken.push([left, right]);
+  }
+  return taken;
+}
+
+function drawBar(renderer: Renderer, app: AppState, props: CapacityBarProps): void {
+  const { parts } = props;
   const theme = app.theme.value;
   const total = parts.reduce((sum, part) => sum + part.bytes, 0) || 1;
   const width = renderer.width - 2;
   let bytes = 0;
-  let nextLabelX = 0;
   for (const part of parts) {
     const x = 1 + (bytes / total) * width;
-    const partWidth = (part.bytes / total) * width;
-    const fill = part.category === null ? null : categoryFill(theme.name, part.category);
-    renderer.rect(x, barTop, partWidth, barHeight, fill?.fill ?? theme.sunken);
-    if (fill?.hatched)
-      renderer.hatch(rectPoints(x, barTop, partWidth, barHeight), {
-        colour: theme.surface,
-        pitch: 5,
-        direction: "down",
-      });
-    if (part.kind === "idle")
-      renderer.hatch(rectPoints(x, barTop, partWidth, barHeight), { colour: theme.line2, pitch: 6, direction: "up" });
-    if (x > 2) renderer.line([x, barTop, x, barTop + barHeight], { stroke: theme.surface, width: 1 });
-    nextLabelX = drawPartLabel(renderer, part, x, partWidth, fill?.text ?? theme.ink, theme, nextLabelX);
+    drawPart(renderer, part, x, (part.bytes / total) * width, theme);
     bytes += part.bytes;
   }
-  const edge = (at: number, text: string, dash?: number[]) => {
-    const x = Math.round(1 + (at / total) * width);
-    renderer.line([x, barTop - 6, x, barTop + barHeight + 4], {
-      stroke: theme.ink,
-      width: 1,
-      ...(dash ? { dash } : {}),
-    });
-    if (x - renderer.measure(text, { bold: true }) < nextLabelX + 4) return;
-    renderer.text(text, x, 10, { fill: theme.ink, bold: true, align: "right" });
-    nextLabelX = x;
-  };
-  const heldBytes = parts.filter((part) => part.kind === "category").reduce((sum, part) => sum + part.bytes, 0);
-  edge(heldBytes, `${used} ${formatBytes(heldBytes)}`);
-  const reservedBytes = parts.filter((part) => part.kind !== "free").reduce((sum, part) => sum + part.bytes, 0);
-  if (reservedBytes > heldBytes) edge(reservedBytes, `reserved ${formatBytes(reservedBytes)}`, [4, 3]);
-  if (capacityBytes !== null) edge(total, `capacity ${formatBytes(capacityBytes)}`);
+  const taken = drawEdges(renderer, edgesOf(props, total, width), theme.ink);
+  bytes = 0;
+  for (const part of parts) {
+    drawPartLabel(renderer, part, 1 + (bytes / total) * width, (part.bytes / total) * width, theme, taken);
+    bytes += part.bytes;
+  }
   for (const tick of byteTicks(total)) {
     const x = 1 + (tick.value / total) * width;
     const align = x < 20 ? "left" : x > width - 30 ? "right" : "center";
@@ -76,29 +93,39 @@ function drawBar(renderer: Renderer, app: AppState, { parts, used, capacityBytes
   }
 }
 
-/** Inside when it fits, above with a leader when there is room, else only in the table below. Returns where the next one may start. */
+function drawPart(renderer: Renderer, part: BarPart, x: number, width: number, theme: Theme): void {
+  const fill = part.category === null ? null : categoryFill(theme.name, part.category);
+  const area = rectPoints(x, barTop, width, barHeight);
+  renderer.rect(x, barTop, width, barHeight, fill?.fill ?? theme.sunken);
+  if (fill?.hatched) renderer.hatch(area, { colour: theme.surface, pitch: 5, direction: "down" });
+  if (part.kind === "idle") renderer.hatch(area, { colour: theme.line2, pitch: 6, direction: "up" });
+  if (x > 2) renderer.line([x, barTop, x, barTop + barHeight], { stroke: theme.surface, width: 1 });
+}
+
+/** Inside when it fits, above with a leader when there is room, else only in the table below. Adds what it covers above the bar. */
 function drawPartLabel(
   renderer: Renderer,
   part: BarPart,
   x: number,
   width: number,
-  inside: string,
-  theme: { ink2: string; ink3: string; surface: string; sunken: string },
-  nextLabelX: number,
-): number {
+  theme: Theme,
+  taken: Interval[],
+): void {
+  const inside = part.category === null ? theme.ink : categoryFill(theme.name, part.category).text;
   const size = formatBytes(part.bytes);
   const needed = Math.max(renderer.measure(part.label, { bold: true }), renderer.measure(size, {})) + 14;
   const halo = part.kind === "category" ? {} : { halo: theme.sunken };
   if (needed <= width) {
     renderer.text(part.label, x + 7, barTop + 13, { fill: inside, bold: true, ...halo });
     renderer.text(size, x + 7, barTop + 28, { fill: inside, ...halo });
-    return nextLabelX;
+    return;
   }
   const text = `${part.label} ${size}`;
-  const textWidth = renderer.measure(text, {});
   const left = x + width / 2 + 4;
-  if (part.bytes === 0 || width < 3 || left < nextLabelX || left + textWidth > renderer.width) return nextLabelX;
+  const right = left + renderer.measure(text, {});
+  const touches = taken.some(([begin, end]) => left < end + 8 && right + 8 > begin);
+  if (part.bytes === 0 || width < 3 || touches || right > renderer.width) return;
   renderer.line([x + width / 2, 4, x + width / 2, barTop], { stroke: theme.ink3, width: 1 });
   renderer.text(text, left, 10, { fill: theme.ink2 });
-  return left + textWidth + 8;
+  taken.push([left - 4, right]);
 }

@@ -84,7 +84,8 @@ function holderColumns(theme: "light" | "dark", rows: readonly HolderRow[], tota
     {
       id: "holder",
       title: "holder",
-      width: "32%",
+      // Operations of a model have long names and no place; stacks have both.
+      width: rows.some((row) => row.category === "operation") ? "36%" : "23%",
       value: (row) => row.name,
       cell: (row) => <NamedSwatch fill={fill(row)} name={row.name} />,
       tip: (row) => row.tip,

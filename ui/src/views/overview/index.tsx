@@ -9,7 +9,15 @@ import { TimelinePlot } from "../../widgets/timeline_plot.tsx";
 import { needHeap, type View } from "../view.ts";
 import { CapacityBar } from "./capacity_bar.tsx";
 import { ProfileHolders, StackHolders } from "./holders.tsx";
-import { type CategoryBytes, capacityParts, categoryBytes, conditions, headline } from "./model.ts";
+import {
+  type CategoryBytes,
+  capacityParts,
+  categoryBytes,
+  conditions,
+  headline,
+  profileHeld,
+  profileMissing,
+} from "./model.ts";
 import "./style.css";
 
 const shownFindings = 5;
@@ -91,7 +99,7 @@ function useHeld(isProfile: boolean): CategoryBytes[] {
   const heap = app.heapIndex.value;
   const question = { heap, of: "peak", by: "category", limit: 2000, offset: 0 };
   const { value } = useJson<Holders>("holders", isProfile ? null : question);
-  if (isProfile) return categoryBytes(app.summaryHeap.value?.holders ?? []);
+  if (isProfile) return app.summaryHeap.value ? profileHeld(app.summaryHeap.value) : [];
   return categoryBytes((value?.rows ?? []).map((row) => ({ category: row.category ?? row.key, bytes: row.bytes })));
 }
 
@@ -150,7 +158,9 @@ function Steps({ explain }: { explain: ExplainHeap }) {
 
 function NotInThisFile() {
   const app = useApp();
-  const missing: Missing[] = app.session.value.missing;
+  const summary = app.summaryHeap.value;
+  const ofProfile = summary?.peak.used ? profileMissing(summary) : [];
+  const missing: Missing[] = [...app.session.value.missing, ...ofProfile];
   if (missing.length === 0) return null;
   return (
     <section class="ms-overview__missing">

@@ -1,7 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { Heap, Holders, SummaryHeap } from "../../data/types.ts";
 import { emptyHeap } from "../../state/app_state.ts";
-import { capacityParts, categoryBytes, conditions, headline, stackRows } from "./model.ts";
+import {
+  capacityParts,
+  categoryBytes,
+  conditions,
+  headline,
+  profileHeld,
+  profileMissing,
+  profileRows,
+  stackRows,
+} from "./model.ts";
 
 const GiB = 2 ** 30;
 const heap: Heap = {
@@ -42,6 +51,39 @@ describe("capacityParts", () => {
   });
 });
 
+describe("an XLA profile", () => {
+  const summary = {
+    peak: { used: { bytes: 100 }, live: { bytes: 90 } },
+    holders: [
+      { category: "stack", bytes: 10, block_count: 0, name: "stack" },
+      { category: "unknown", bytes: 60, block_count: 0, name: "before", allocated_before_recording: true },
+      { category: "unknown", bytes: 20, block_count: 2, op: "dot" },
+      { category: "unknown", bytes: 6, block_count: 1, op: null },
+      { category: "other", bytes: 4, block_count: 9 },
+    ],
+  } as unknown as SummaryHeap;
+  it("has the same parts in its bar and in its table, and they add up", () => {
+    const parts = profileHeld(summary);
+    expect(parts).toEqual([
+      { category: "stack", bytes: 10 },
+      { category: "before_recording", bytes: 60 },
+      { category: "operation", bytes: 20 },
+      { category: "unnamed", bytes: 6 },
+      { category: "other", bytes: 4 },
+    ]);
+    expect(new Set(profileRows(summary).map((row) => row.category))).toEqual(
+      new Set(parts.map(({ category }) => category)),
+    );
+    expect(profileRows(summary).map((row) => row.blockCount)).toEqual([null, null, 2, 1, 9]);
+  });
+  it("says how much of its peak it cannot tell", () => {
+    expect(profileMissing(summary).map((one) => one.why)).toEqual([
+      "60 B (60.0 %) of the peak was in use when the profiler began; a profile names only what it saw.",
+      "6 B (6.0 %) of the peak carries no operation in this profile.",
+    ]);
+  });
+});
+
 describe("sentences", () => {
   const summary = {
     oom_count: 1,
@@ -49,7 +91,7 @@ describe("sentences", () => {
   } as unknown as SummaryHeap;
   it("names peak, capacity and the largest known category", () => {
     expect(headline(heap, summary, held)).toBe(
-      "At its peak this run holds at least 30.0 GiB of 80.0 GiB. Logits / loss are 60.0 % of it.",
+      "At its peak this run holds at least 30.0 GiB of 80.0 GiB. Logits are 60.0 % of it.",
     );
     expect(headline(heap, null, [])).toBe("At its peak this run holds 30.0 GiB of 80.0 GiB.");
   });

@@ -1,8 +1,8 @@
 /** What the overview says, from the summary and the findings; pure. */
-import { categoryLabel, categoryOrder } from "../../base/palette.ts";
+import { categoryLabel, categoryRank } from "../../base/palette.ts";
 import { plural } from "../../base/text.ts";
 import { formatBytes, formatCount, formatShare } from "../../base/units.ts";
-import type { ExplainHeap, Heap, Holders, SummaryHeap, SummaryHolder } from "../../data/types.ts";
+import type { ExplainHeap, Heap, Holders, Missing, SummaryHeap, SummaryHolder } from "../../data/types.ts";
 
 /** A category is named in the headline from this share of the peak on. */
 const tellingShare = 0.2;
@@ -26,10 +26,9 @@ export function categoryBytes(rows: readonly { category: string | null; bytes: n
   const byCategory = new Map<string, number>();
   for (const { category, bytes } of rows)
     byCategory.set(category ?? "unknown", (byCategory.get(category ?? "unknown") ?? 0) + bytes);
-  const rank = (category: string) => (categoryOrder as readonly string[]).indexOf(category);
   return [...byCategory]
     .map(([category, bytes]) => ({ category, bytes }))
-    .sort((one, two) => rank(one.category) - rank(two.category));
+    .sort((one, two) => categoryRank(one.category) - categoryRank(two.category));
 }
 
 /** What the allocator says of one moment. */
@@ -68,6 +67,9 @@ export function capacityParts(
   return parts;
 }
 
+/** Parts of a peak that are no answer to the question who holds it. */
+const sayingNothing = new Set(["unknown", "other", "before_recording", "unnamed"]);
+
 /** `At its peak this run holds 32.8 GiB of 79.2 GiB. Logits are 42 % of it.` */
 export function headline(heap: Heap, summary: SummaryHeap | null, held: readonly CategoryBytes[]): string {
   const used = summary?.peak.used;
@@ -75,7 +77,7 @@ export function headline(heap: Heap, summary: SummaryHeap | null, held: readonly
   const of = heap.capacity_bytes === null ? "" : ` of ${formatBytes(heap.capacity_bytes)}`;
   const what = used ? `${formatBytes(bytes)}${of} in use, stack and heap together` : `${formatBytes(bytes)}${of}`;
   const bound = summary?.peak.is_lower_bound ? "at least " : "";
-  const known = held.filter(({ category }) => category !== "unknown" && category !== "other");
+  const known = held.filter(({ category }) => !sayingNothing.has(category));
   const largest = known.reduce<CategoryBytes | null>(
     (most, one) => (most && most.bytes >= one.bytes ? most : one),
     null,
@@ -83,7 +85,7 @@ export function headline(heap: Heap, summary: SummaryHeap | null, held: readonly
   // A small share would only distract from what is not known.
   if (!largest || largest.bytes < bytes * tellingShare) return `At its peak this run holds ${bound}${what}.`;
   const name = categoryLabel(largest.category);
-  const verb = /s$|logits/.test(name) ? "are" : "is";
+  const verb = /s$/.test(name) ? "are" : "is";
   return `At its peak this run holds ${bound}${what}. ${capital(name)} ${verb} ${formatShare(largest.bytes / bytes)} of it.`;
 }
 
@@ -148,6 +150,49 @@ export function stackRows(holders: Holders): HolderRow[] {
   return [...rows, { key: "rest", name, where: "", category: null, bytes, blockCount, tip: "", isRest: true }];
 }
 
+/** What a row of an XLA profile is to the bar and the table: categories of tensors are not known there, but where a name is from is. */
+function profileCategory(holder: SummaryHolder): string {
+  if (holder.category === "stack" || holder.category === "other") return holder.category;
+  if (holder.allocated_before_recording) return "before_recording";
+  return holder.op ? "operation" : "unnamed";
+}
+
+/** The bytes of the peak of an XLA profile by what is known of them. */
+export function profileHeld(summary: SummaryHeap): CategoryBytes[] {
+  const order = ["stack", "before_recording", "operation", "unnamed", "other"];
+  const held = categoryBytes(
+    summary.holders.map((holder) => ({ category: profileCategory(holder), bytes: holder.bytes })),
+  );
+  return held.sort((one, two) => order.indexOf(one.category) - order.indexOf(two.category));
+}
+
+/** A share of the peak that is worth a sentence when nothing is known of it. */
+const missingShare = 0.02;
+
+/** What an XLA profile cannot tell of its peak, with how much that is. */
+export function profileMissing(summary: SummaryHeap): Missing[] {
+  const held = profileHeld(summary);
+  const total = Math.max(1, summary.peak.used?.bytes ?? summary.peak.live.bytes);
+  const bytesOf = (category: string) => held.find((one) => one.category === category)?.bytes ?? 0;
+  const amount = (bytes: number) => `${formatBytes(bytes)} (${formatShare(bytes / total)})`;
+  const before = bytesOf("before_recording");
+  const unnamed = bytesOf("unnamed");
+  const missing: Missing[] = [];
+  if (before > missingShare * total)
+    missing.push({
+      what: "who allocated before the recording",
+      why: `${amount(before)} of the peak was in use when the profiler began; a profile names only what it saw.`,
+      how_to_get: "Start the profiler before the model is built.",
+    });
+  if (unnamed > missingShare * total)
+    missing.push({
+      what: "names of operations",
+      why: `${amount(unnamed)} of the peak carries no operation in this profile.`,
+      how_to_get: null,
+    });
+  return missing;
+}
+
 function holderName(holder: SummaryHolder): string {
   if (holder.op || holder.name) return holder.op ?? holder.name!;
   return holder.category === "unknown" ? "no operation recorded" : categoryLabel(holder.category);
@@ -160,7 +205,7 @@ export function profileRows(summary: SummaryHeap): HolderRow[] {
     name: holderName(holder),
     where:
       holder.category === "stack" ? "reserved by programs" : [holder.data_type, holder.shape].filter(Boolean).join(" "),
-    category: holder.category,
+    category: profileCategory(holder),
     bytes: holder.bytes,
     // The stack and what was there before are bytes without blocks.
     blockCount: holder.name ? null : holder.block_count,

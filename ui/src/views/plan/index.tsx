@@ -135,6 +135,23 @@ function ModelAndCard({ choices, wish, filledCard }: { choices: PlanChoices; wis
   );
 }
 
+/** What stands in place of an answer as long as no model is named. */
+function ChooseModel({ models }: { models: readonly string[] }) {
+  const app = useApp();
+  return (
+    <Notice title="Choose a model, or write its sizes at the left.">
+      <p>A configuration of your own: memstrata plan --model config.json -o plan.html</p>
+      <div class="ms-plan__models">
+        {models.map((name) => (
+          <button type="button" key={name} class="ms-button" onClick={() => app.setOption("plan.model", name)}>
+            {name}
+          </button>
+        ))}
+      </div>
+    </Notice>
+  );
+}
+
 function OtherInputs({ choices, wish }: { choices: PlanChoices; wish: Wish }) {
   const app = useApp();
   return (
@@ -201,14 +218,7 @@ function PlanView() {
         <div class="ms-plan__result" aria-live="polite">
           {choices.error && <ErrorNotice error={choices.error} />}
           {answer.error && <ErrorNotice error={answer.error} />}
-          {parameters === null && (
-            <Notice title="Name a model.">
-              <p>
-                A built-in one by its name, or its sizes. A configuration of your own: memstrata plan --model
-                config.json -o plan.html
-              </p>
-            </Notice>
-          )}
+          {parameters === null && <ChooseModel models={choices.value?.models ?? []} />}
           {parameters !== null && !answer.value && !answer.error && <LoadingNotice what="Planning." />}
           {parameters !== null && answer.value && !answer.error && <PlanResult answer={answer.value} />}
         </div>

@@ -1,5 +1,6 @@
 /** Ranks: the recordings of one job on one scale, the worst one named, and what it holds that the others do not. */
 import { categoryFill, categoryLabel, type Theme } from "../../base/palette.ts";
+import { cutMiddle } from "../../base/text.ts";
 import { formatByteChange, formatBytes, formatCount } from "../../base/units.ts";
 import type { Rank, Ranks } from "../../data/job_types.ts";
 import type { Renderer } from "../../gfx/renderer.ts";
@@ -11,7 +12,7 @@ import { useExport } from "../../widgets/export_scene.ts";
 import { ErrorNotice, LoadingNotice } from "../../widgets/notice.tsx";
 import { Canvas, useSize } from "../../widgets/picture.tsx";
 import type { View } from "../view.ts";
-import { coordinateText, rankName, rankParts, shortSentence } from "./model.ts";
+import { coordinateText, pageWords, rankName, rankParts, shortSentence } from "./model.ts";
 import "./style.css";
 
 const barRow = 26;
@@ -59,10 +60,14 @@ function RankStory({ ranks }: { ranks: Ranks }) {
       )}
       {ranks.differences.length > 0 && (
         <>
-          <h3>What the worst holds that the one in the middle does not</h3>
+          <h3>
+            {ranks.ranks.length === 2
+              ? "What the higher peak holds that the other does not"
+              : "What the worst holds that the one in the middle does not"}
+          </h3>
           <ul>
             {ranks.differences.map((difference) => (
-              <li key={difference.text}>{difference.text}</li>
+              <li key={difference.text}>{pageWords(difference.text)}</li>
             ))}
           </ul>
         </>
@@ -108,7 +113,8 @@ function rankColumns(medianBytes: number): Column<Rank>[] {
   ];
 }
 
-const nameWidth = 150;
+const nameWidth = 190;
+const nameLength = 28;
 const bytesWidth = 90;
 
 /** One bar per rank, its categories in the usual order, all on one scale. */
@@ -119,7 +125,11 @@ function drawRanks(renderer: Renderer, ranks: readonly Rank[], theme: Theme, wor
   for (const [index, rank] of ranks.entries()) {
     const y = 4 + index * barRow;
     const bold = index === worst;
-    renderer.text(rankName(rank), nameWidth - 10, y + 10, { fill: theme.ink, bold, align: "right" });
+    renderer.text(cutMiddle(rankName(rank), nameLength), nameWidth - 10, y + 10, {
+      fill: theme.ink,
+      bold,
+      align: "right",
+    });
     let x = nameWidth;
     for (const { category, bytes } of rankParts(rank)) {
       const { fill, text } = categoryFill(theme.name, category);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Rank } from "../../data/job_types.ts";
-import { coordinateText, rankName, rankParts, shortSentence } from "./model.ts";
+import { coordinateText, pageWords, rankName, rankParts, shortSentence } from "./model.ts";
 
 const rank: Rank = {
   rank: 3,
@@ -25,6 +25,15 @@ it("names a rank by its number, else by its file", () => {
 
 it("stacks a peak in the order of all pictures", () => {
   expect(rankParts(rank).map((part) => part.category)).toEqual(["parameter", "activation"]);
+});
+
+it("writes changes and categories as the rest of the page", () => {
+  expect(pageWords("f is smaller on the worst: - 20.0 MiB (optimizer_state, 40.0 MiB to 20.0 MiB).")).toBe(
+    "f is smaller on the worst: −20.0 MiB (optimizer state, 40.0 MiB to 20.0 MiB).",
+  );
+  expect(pageWords("f (w/g_lm.py) is larger: + 9.00 MiB (no_category, 0 B).")).toBe(
+    "f (w/g_lm.py) is larger: +9.00 MiB (no_category, 0 B).",
+  );
 });
 
 it("shortens files in sentences only where the short names differ", () => {

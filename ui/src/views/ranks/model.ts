@@ -1,5 +1,5 @@
 /** Ranks as rows and bars; pure. */
-import { categoryOrder } from "../../base/palette.ts";
+import { categoryLabel, categoryRank, isCategory } from "../../base/palette.ts";
 import type { Rank } from "../../data/job_types.ts";
 
 /** "rank 3", else the name of the file. */
@@ -21,8 +21,14 @@ export interface RankPart {
 
 /** The peak of a rank by category, in the order in which all pictures stack them. */
 export function rankParts(rank: Rank): RankPart[] {
-  const place = (category: string) => (categoryOrder as readonly string[]).indexOf(category);
-  return [...rank.at_peak].sort((one, two) => place(one.category) - place(two.category));
+  return [...rank.at_peak].sort((one, two) => categoryRank(one.category) - categoryRank(two.category));
+}
+
+/** `− 20.0 MiB (optimizer_state, …)` as the page writes such things: a sign at its number, categories in words. */
+export function pageWords(sentence: string): string {
+  return sentence
+    .replace(/([+-]) (?=\d)/g, (_, sign: string) => (sign === "-" ? "−" : "+"))
+    .replace(/\((\w+),/g, (whole, word: string) => (isCategory(word) ? `(${categoryLabel(word)},` : whole));
 }
 
 /** A sentence with the short names of files, where these tell the recordings apart. */

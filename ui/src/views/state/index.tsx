@@ -41,7 +41,7 @@ function StateView() {
   return (
     <>
       <StateBar order={order} />
-      {error && <ErrorNotice error={error} />}
+      {error && <StateMissing error={error} />}
       {!value && !error && <LoadingNotice what="Rebuilding the segments at this event." />}
       <div class="ms-state" style={value ? {} : { display: "none" }}>
         {attributes && <StateHead attributes={attributes} />}
@@ -146,6 +146,28 @@ function Segments({ scene }: { scene: StateScene }) {
         <Tooltip x={hover.x} y={hover.y} title={hitTitle(scene, hover.hit)} lines={hitLines(scene, hover.hit)} />
       )}
     </div>
+  );
+}
+
+/** A report holds the state of some events; others are one click away, not lost. */
+function StateMissing({ error }: { error: Error }) {
+  const app = useApp();
+  const heap = app.heap.value;
+  const held = app.client.source.heldSeqs("state", heap.index);
+  if (held === null || held.length === 0) return <ErrorNotice error={error} />;
+  const name = (seq: number) =>
+    seq === heap.peak_live_seq ? "the peak, " : seq === heap.range_end - 1 ? "the end, " : "";
+  return (
+    <Notice title={`This report does not hold the segments at event ${formatCount(app.cursorSeq.value)}.`}>
+      <p>It holds them at these events; the original file has all.</p>
+      <p>
+        {held.map((seq) => (
+          <button type="button" class="ms-button" key={seq} onClick={() => app.setCursor(seq)}>
+            {name(seq)}event {formatCount(seq)}
+          </button>
+        ))}
+      </p>
+    </Notice>
   );
 }
 

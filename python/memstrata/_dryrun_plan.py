@@ -1,7 +1,7 @@
 """What `memstrata plan --dryrun` runs on the simulated card: the workload of a plan, with the model that `transformers`
 builds from its config.json. Code of others that a model may bring is never run.
 
-    python dryrun_plan.py CONFIG KIND NAME=VALUE…
+    python -m memstrata_dryrun_capture._dryrun_plan CONFIG KIND NAME=VALUE…
 
 CONFIG is the path or the text of a config.json; KIND says which head the model gets (MODEL_CLASSES); the rest are the
 inputs of a plan under their own names. Three steps are run; what is written is of the second and third, when the
@@ -11,7 +11,6 @@ optimizer's states exist. It goes as lines "name<TAB>value" to plan.tsv in the r
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -20,66 +19,10 @@ from typing import Any
 import torch
 import transformers
 
+from ._dryrun_model import build_model, build_optimizer, place_model, read_config
+
 STEP_COUNT = 3
-MODEL_CLASSES = {
-    "causal": "AutoModelForCausalLM",
-    "seq2seq": "AutoModelForSeq2SeqLM",
-    "masked": "AutoModelForMaskedLM",
-    "image": "AutoModelForImageClassification",
-    "contrast": "AutoModel",
-}
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 AUTOCAST_DTYPES = {"bf16_autocast": torch.bfloat16, "fp16_autocast": torch.float16}
-
-
-def read_config(text: str) -> Any:
-    if not text.lstrip().startswith("{"):
-        with open(text, encoding="utf-8") as file:
-            text = file.read()
-    config = transformers.AutoConfig.for_model(**json.loads(text))
-    if config.is_encoder_decoder and getattr(config, "decoder_start_token_id", None) is None:
-        config.decoder_start_token_id = 0  # its value changes no size
-    return config
-
-
-def without_initial_values() -> Any:
-    """Weights keep whatever the host's memory holds: nothing reads them, and untouched pages cost nothing."""
-    try:
-        from transformers.initialization import no_init_weights  # from 5.0 on
-    except ImportError:
-        from transformers.modeling_utils import no_init_weights
-    return no_init_weights()
-
-
-def build_model(config: Any, kind: str, inputs: dict[str, str]) -> Any:
-    dtype = DTYPES.get(inputs["precision"], torch.float32)  # autocast: parameters stay in fp32
-    make = getattr(transformers, MODEL_CLASSES[kind]).from_config
-    # The encoder-decoder models that a plan knows have no other attention in transformers 4.57.
-    attention = "eager" if kind == "seq2seq" else inputs["attention"]
-    with without_initial_values():
-        model = make(config, dtype=dtype, attn_implementation=attention)
-    model.tie_weights()
-    # Built on the host and moved, as scripts do: that decides how the first segments are cut.
-    model.to("cuda")
-    model.train(inputs["task"] == "train")
-    if inputs["recompute"] != "none":
-        model.gradient_checkpointing_enable({"use_reentrant": inputs["recompute"] == "full_reentrant"})
-    return model
-
-
-def build_optimizer(name: str, parameters: list[Any]) -> Any:
-    if name.startswith("adamw"):
-        choice = {"adamw": {}, "adamw_fused": {"fused": True}, "adamw_forloop": {"foreach": False}}[name]
-        return torch.optim.AdamW(parameters, **choice)
-    if name.startswith("sgd"):
-        momentum = 0.0 if name == "sgd" else 0.9
-        foreach = False if name.endswith("_forloop") else None
-        return torch.optim.SGD(parameters, lr=0.1, momentum=momentum, foreach=foreach)
-    if name == "adafactor_hf":
-        return transformers.Adafactor(parameters, lr=1e-3, scale_parameter=False, relative_step=False)
-    if name == "adafactor_torch":
-        return torch.optim.Adafactor(parameters)
-    raise ValueError(f"The optimizer {name} is not one of a dry run.")
 
 
 def tensors_in(value: Any) -> Iterator[torch.Tensor]:
@@ -98,9 +41,11 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
 
 def storage_bytes(tensors: Any) -> int:
     """Each storage on the card once, as large as it is."""
-    sizes = {
-        tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in tensors if tensor.is_cuda
-    }
+    sizes: dict[int, int] = {}
+    for tensor in tensors:
+        own = tensor.to_local() if hasattr(tensor, "to_local") else tensor  # of a sharded one
+        if own.is_cuda:
+            sizes[own.untyped_storage().data_ptr()] = own.untyped_storage().nbytes()
     return sum(sizes.values())
 
 
@@ -111,12 +56,13 @@ class Workload:
         self.config = config
         self.kind = kind
         self.inputs = inputs
-        self.model = build_model(config, kind, inputs)
+        self.model = place_model(build_model(config, kind, inputs), inputs)
         self.dtype = next(self.model.parameters()).dtype
         self.optimizer: Any = None
         self.scaler = torch.amp.GradScaler("cuda", enabled=inputs["precision"] == "fp16_autocast")
         if inputs["task"] == "train" and inputs["optimizer"] != "none":
-            self.optimizer = build_optimizer(inputs["optimizer"], list(self.model.parameters()))
+            trained = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+            self.optimizer = build_optimizer(inputs["optimizer"], trained)
         self.outputs: Any = None  # of the last step, with keep-outputs
         self.phase_peaks: dict[str, int] = {}
         self.reserved_peak = 0

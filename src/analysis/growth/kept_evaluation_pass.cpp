@@ -1,0 +1,55 @@
+#include "analysis/growth/kept_evaluation_pass.h"
+
+#include <fmt/format.h>
+
+#include "analysis/frames/useful_frame.h"
+#include "base/flat_map.h"
+#include "base/units.h"
+
+namespace memstrata {
+namespace {
+
+// Less of the peak is a loss or an output that is kept on purpose.
+constexpr uint64_t kSmallestShare = 20;
+
+bool IsLiveAtPeak(const HeapAnalysis& analysis, uint32_t row) {
+  const AllocationTable& table = analysis.store->allocations;
+  const uint32_t peak = analysis.peak.moment.seq();
+  return table.alloc_seq[row] <= peak &&
+         (table.free_requested_seq[row] == kNone || table.free_requested_seq[row] > peak);
+}
+
+}  // namespace
+
+std::vector<Finding> ReportKeptEvaluation(const HeapAnalysis& analysis) {
+  if (analysis.peak.moment.seq() == kNone || !analysis.timeline.Has(Phase::kEval)) return {};
+  const AllocationTable& table = analysis.store->allocations;
+  uint64_t kept_bytes = 0;
+  FlatMap<uint32_t, uint64_t> by_stack;
+  StackId largest{0};
+  for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
+    const uint32_t seq = table.alloc_seq[row];
+    const bool is_kept = seq != kNone && analysis.timeline.phase_of_event[seq] == Phase::kEval &&
+                         analysis.CategoryOf(row) == Category::kActivation && IsLiveAtPeak(analysis, row);
+    if (!is_kept) continue;
+    kept_bytes += table.size_bytes[row];
+    const uint64_t of_stack = by_stack[table.stack[row].value] += table.size_bytes[row];
+    if (of_stack > by_stack[largest.value]) largest = table.stack[row];
+  }
+  if (kept_bytes * kSmallestShare < analysis.peak.bytes || kept_bytes == 0) return {};
+  Finding finding;
+  finding.id = "kept_evaluation";
+  finding.severity = FindingSeverity::kWarning;
+  const std::string caller = largest.value == 0 ? "" : ModelCallerName(*analysis.store, largest);
+  finding.text = fmt::format(
+      "Forwards that no backward follows hold {} of activations at the peak{}: they are kept for a backward that does "
+      "not come.",
+      FormatBytes(kept_bytes), caller.empty() ? "" : fmt::format(", called from {}", caller));
+  finding.bytes = kept_bytes;
+  finding.remedy = "Run them under torch.no_grad() or torch.inference_mode(), and keep detached results.";
+  finding.evidence.begin_seq = analysis.peak.moment.seq();
+  finding.evidence.stack = largest;
+  return {finding};
+}
+
+}  // namespace memstrata

@@ -1,0 +1,35 @@
+#pragma once
+// Tensors as a weights file's header names them.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/model/gguf_metadata.h"
+#include "plan/model/parameter_spec.h"
+
+namespace memstrata::plan {
+
+struct StoredTensor {
+  std::string name;
+  std::vector<int64_t> shape;
+  std::string type;  // as the file calls it
+  uint64_t bytes = 0;
+};
+
+struct WeightsHeader {
+  std::vector<StoredTensor> tensors;
+  uint64_t total_bytes = 0;
+  int64_t parameter_count = 0;
+  bool is_cut = false;  // the file ends before its tensors do
+  GgufMetadata metadata;
+};
+
+/// Elements of a shape; kCorruptInput for a negative size or more than 2^50.
+Result<uint64_t> CountStoredElements(const std::vector<int64_t>& shape);
+Status AddStored(WeightsHeader& header, StoredTensor tensor);
+/// The tensor with the role that its name tells, in GGUF's or transformers' words.
+ParameterSpec ParameterOf(const StoredTensor& tensor);
+
+}  // namespace memstrata::plan

@@ -1,0 +1,113 @@
+#include "query/phase_confidence.h"
+
+#include <algorithm>
+
+#include "analysis/phases/annotations.h"
+#include "base/flat_map.h"
+
+namespace memstrata {
+namespace {
+
+// What only lies between others, or is alone, may as well be something else.
+constexpr double kPositionOnly = 0.5;
+// Nothing is ruled out.
+constexpr double kLeast = 0.01;
+
+double AboveHalf(uint64_t part, uint64_t whole) {
+  return whole == 0 ? kPositionOnly
+                    : kPositionOnly + (1 - kPositionOnly) * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+bool IsForward(Phase phase) { return phase == Phase::kForward || phase == Phase::kLoss; }
+bool IsBackward(Phase phase) { return phase == Phase::kBackward || phase == Phase::kRecompute; }
+
+using SizeCounts = FlatMap<uint64_t, uint32_t>;
+
+class ConfidenceFinder {
+ public:
+  explicit ConfidenceFinder(const HeapAnalysis& analysis)
+      : analysis_(analysis),
+        store_(*analysis.store),
+        timeline_(analysis.timeline),
+        named_(PhasesNamedByProgram(*analysis.store, *analysis.heap)) {}
+
+  std::vector<double> Run() {
+    if (timeline_.basis != PhaseBasis::kStack) given_back_ = ShareGivenBack();
+    std::vector<double> confidences;
+    for (const PhaseSpan& span : timeline_.phases) confidences.push_back(Of(span));
+    return confidences;
+  }
+
+ private:
+  bool IsAlloc(uint32_t seq) const {
+    return store_.events.kind[analysis_.heap->events.begin + seq] == EventKind::kAlloc;
+  }
+
+  double Of(const PhaseSpan& span) {
+    uint64_t alloc_count = 0;
+    uint64_t shown_count = 0;  // their own stack, or the program, names the phase
+    for (uint32_t seq = span.begin_seq; seq < span.end_seq; ++seq) {
+      if (!IsAlloc(seq)) continue;
+      ++alloc_count;
+      const bool is_named = seq < named_.size() && named_[seq] == span.phase;
+      shown_count += is_named || (timeline_.basis == PhaseBasis::kStack && !timeline_.is_plain[seq]) ? 1 : 0;
+    }
+    if (timeline_.basis == PhaseBasis::kStack)
+      return alloc_count > 0 ? AboveHalf(shown_count, alloc_count) : ShownOfFrees(span);
+    const double by_order = given_back_ * AboveHalf(CountAgain(span), alloc_count);
+    const double named_share =
+        alloc_count == 0 ? 0 : static_cast<double>(shown_count) / static_cast<double>(alloc_count);
+    return std::max(kLeast, named_share + (1 - named_share) * by_order);
+  }
+
+  double ShownOfFrees(const PhaseSpan& span) const {
+    uint64_t shown_count = 0;
+    for (uint32_t seq = span.begin_seq; seq < span.end_seq; ++seq) shown_count += timeline_.is_plain[seq] ? 0 : 1;
+    return AboveHalf(shown_count, span.end_seq - span.begin_seq);
+  }
+
+  // How many allocations of this phase came in the same phase of the step that had it before, too.
+  uint64_t CountAgain(const PhaseSpan& span) {
+    SizeCounts sizes;
+    for (uint32_t seq = span.begin_seq; seq < span.end_seq; ++seq) {
+      if (IsAlloc(seq)) ++sizes[store_.events.size_bytes[analysis_.heap->events.begin + seq]];
+    }
+    SizeCounts& before = last_sizes_[static_cast<uint32_t>(span.phase)];
+    uint64_t again = 0;
+    for (const auto& [size, count] : sizes) {
+      const auto found = before.find(size);
+      if (found != before.end()) again += std::min(count, found->second);
+    }
+    before = std::move(sizes);
+    return again;
+  }
+
+  // The share of what forwards leave behind that backwards give back: a backward that is none gives back little.
+  double ShareGivenBack() const {
+    const AllocationTable& table = store_.allocations;
+    uint64_t left_bytes = 0;
+    uint64_t given_bytes = 0;
+    for (uint32_t row = analysis_.heap->allocations.begin; row < analysis_.heap->allocations.end; ++row) {
+      const uint32_t begin = table.alloc_seq[row];
+      const uint32_t end = table.free_requested_seq[row];
+      if (begin == kNone || end == kNone || !IsForward(timeline_.phase_of_event[begin])) continue;
+      if (IsForward(timeline_.phase_of_event[end])) continue;  // a temporary of the forward
+      left_bytes += table.size_bytes[row];
+      if (IsBackward(timeline_.phase_of_event[end])) given_bytes += table.size_bytes[row];
+    }
+    return left_bytes == 0 ? 1 : static_cast<double>(given_bytes) / static_cast<double>(left_bytes);
+  }
+
+  const HeapAnalysis& analysis_;
+  const Store& store_;
+  const Timeline& timeline_;
+  const std::vector<std::optional<Phase>> named_;
+  double given_back_ = 1;
+  FlatMap<uint32_t, SizeCounts> last_sizes_;  // by phase
+};
+
+}  // namespace
+
+std::vector<double> FindPhaseConfidences(const HeapAnalysis& analysis) { return ConfidenceFinder(analysis).Run(); }
+
+}  // namespace memstrata
