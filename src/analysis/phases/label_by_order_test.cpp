@@ -88,6 +88,40 @@ TEST(BackwardPasses, AGradientOfAnySizeStartsOneWhereNoScalarDoes) {
   for (size_t i = 0; i < roots.size(); ++i) EXPECT_EQ(events[passes[i].begin].seq, roots[i]) << i;
 }
 
+// A pipeline: all forwards run before the backwards, and each backward goes on in an earlier part of the model with the
+// gradient of its input.
+TEST(BackwardPasses, OfAPipelineAreFoundWhileOtherForwardsWait) {
+  TestProgram program(false);
+  constexpr int kLayers = 10;
+  constexpr int kMicroBatches = 4;
+  std::vector<uint32_t> begins;
+  std::vector<std::vector<uint32_t>> kept(kMicroBatches);
+  for (std::vector<uint32_t>& of_batch : kept) {
+    for (int i = 0; i < 2 * kLayers; ++i) of_batch.push_back(program.Alloc(4 << 20, {}));
+  }
+  const auto unwind = [&](std::vector<uint32_t>& blocks) {
+    for (int i = 0; i < kLayers; ++i, blocks.pop_back()) {
+      program.Free(program.Alloc(1 << 20, {}), {});
+      program.Free(blocks.back(), {});
+    }
+  };
+  for (std::vector<uint32_t>& of_batch : kept) {
+    begins.push_back(program.event_count());
+    const uint32_t root = program.Alloc(4, {});
+    unwind(of_batch);
+    const uint32_t handed_on = program.Alloc(2 << 20, {});
+    program.Free(root, {});
+    begins.push_back(program.event_count());
+    unwind(of_batch);
+    program.Free(handed_on, {});
+  }
+  const Store store = program.Finish();
+  const OrderEvents events = EventsOf(store);
+  const std::vector<BackwardPass> passes = FindBackwardPasses(events, kNone);
+  ASSERT_EQ(passes.size(), begins.size());
+  for (size_t i = 0; i < begins.size(); ++i) EXPECT_EQ(events[passes[i].begin].seq, begins[i]) << i;
+}
+
 TEST(BackwardPasses, InferenceHasNone) {
   TestProgram program(false);
   for (int batch = 0; batch < 10; ++batch) {
