@@ -7,6 +7,7 @@ import type { Renderer } from "./renderer.ts";
 import { columnX, eachStepPath, visibleColumns } from "./step_path.ts";
 
 const reservedDash = [6, 3];
+const fewestColumns = 40;
 
 /** Hatch from live up to reserved. Drawn first: the data lies over it. */
 export function drawIdle(renderer: Renderer, curve: CurveModel, frame: PlotFrame, theme: Theme): void {
@@ -65,7 +66,7 @@ function lastLevel(reserved: Float64Array, begin: number, end: number): Level | 
   return { begin: from, end: to, bytes };
 }
 
-/** All levels of the curve, from the highest down. */
+/** The wide levels of the curve, from the highest down. */
 function levelsOf(reserved: Float64Array, begin: number, end: number): Level[] {
   const levels: Level[] = [];
   for (let column = begin; column < end; column += 1) {
@@ -74,7 +75,8 @@ function levelsOf(reserved: Float64Array, begin: number, end: number): Level[] {
     else if (!Number.isNaN(reserved[column]!))
       levels.push({ begin: column, end: column + 1, bytes: reserved[column]! });
   }
-  return levels.sort((a, b) => b.bytes - a.bytes);
+  // A level of a few columns is no place for a name.
+  return levels.filter((level) => level.end - level.begin >= fewestColumns).sort((a, b) => b.bytes - a.bytes);
 }
 
 /** @param taken where the name of the line must not stand: leaders and the label of the peak */
