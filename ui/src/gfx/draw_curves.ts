@@ -7,6 +7,7 @@ import type { Renderer } from "./renderer.ts";
 import { columnX, eachStepPath, visibleColumns } from "./step_path.ts";
 
 const reservedDash = [6, 3];
+const fewestColumns = 40;
 
 /** Hatch from live up to reserved. Drawn first: the data lies over it. */
 export function drawIdle(renderer: Renderer, curve: CurveModel, frame: PlotFrame, theme: Theme): void {
@@ -54,7 +55,18 @@ interface Level {
   bytes: number;
 }
 
-/** The levels of the curve, the one after its last rise first, then from the highest down. */
+/** The level after the last rise; null where nothing is known. */
+function lastLevel(reserved: Float64Array, begin: number, end: number): Level | null {
+  let from = end - 1;
+  while (from > begin && !(reserved[from]! > reserved[from - 1]!)) from -= 1;
+  const bytes = reserved[from];
+  if (bytes === undefined || Number.isNaN(bytes)) return null;
+  let to = from + 1;
+  while (to < end && reserved[to] === bytes) to += 1;
+  return { begin: from, end: to, bytes };
+}
+
+/** The wide levels of the curve, from the highest down. */
 function levelsOf(reserved: Float64Array, begin: number, end: number): Level[] {
   const levels: Level[] = [];
   for (let column = begin; column < end; column += 1) {
@@ -63,9 +75,8 @@ function levelsOf(reserved: Float64Array, begin: number, end: number): Level[] {
     else if (!Number.isNaN(reserved[column]!))
       levels.push({ begin: column, end: column + 1, bytes: reserved[column]! });
   }
-  const afterRise = levels.findLast((level, index) => index === 0 || level.bytes > levels[index - 1]!.bytes);
-  const others = levels.filter((level) => level !== afterRise).sort((a, b) => b.bytes - a.bytes);
-  return afterRise ? [afterRise, ...others] : [];
+  // A level of a few columns is no place for a name.
+  return levels.filter((level) => level.end - level.begin >= fewestColumns).sort((a, b) => b.bytes - a.bytes);
 }
 
 /** @param taken where the name of the line must not stand: leaders and the label of the peak */
@@ -87,20 +98,23 @@ export function drawReserved(
     (column) => reserved[column]!,
     ({ line }) => renderer.line(line, style),
   );
-  const rightEdge = frame.left + frame.width;
-  for (const { begin, end, bytes } of levelsOf(reserved, visible.begin, visible.end)) {
+  const nameAt = ({ begin, end, bytes }: Level): boolean => {
     const text = `reserved ${formatBytes(bytes)}`;
     const width = renderer.measure(text, { bold: true });
     const left = Math.max(frame.left + 4, columnX(curve.columns, begin, frame) + 6);
     // The name may end after the level does, but starts on it.
-    const last = Math.min(Math.max(left, columnX(curve.columns, end, frame) - width / 2), rightEdge - 4 - width);
+    const furthest = Math.max(left, columnX(curve.columns, end, frame) - width / 2);
+    const last = Math.min(furthest, frame.left + frame.width - 4 - width);
     const x = freePlace(Math.min(left, last), last, width, taken);
-    if (x === null) continue;
+    if (x === null) return false;
     const above = yAt(frame, bytes) - 9;
     const y = above < frame.top + 6 ? yAt(frame, bytes) + 10 : above;
     renderer.text(text, x, y, { fill: theme.ink2, bold: true, halo: theme.surface });
-    return;
-  }
+    return true;
+  };
+  const newest = lastLevel(reserved, visible.begin, visible.end);
+  // Other levels are only looked for where the newest has no room: this is drawn in every frame of a movement.
+  if (newest && !nameAt(newest)) levelsOf(reserved, visible.begin, visible.end).some(nameAt);
 }
 
 export function drawCapacity(renderer: Renderer, capacityBytes: number, frame: PlotFrame, theme: Theme): void {

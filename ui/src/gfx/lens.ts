@@ -4,10 +4,9 @@ import { byteTicks } from "../base/ticks.ts";
 import { formatCount } from "../base/units.ts";
 import type { CurveModel } from "./curve_model.ts";
 import { drawStack, type StackStyle } from "./draw_stack.ts";
-import { type PlotFrame, xAt, yAt } from "./plot_frame.ts";
+import { type PlotFrame, valueAt, xAt, yAt } from "./plot_frame.ts";
 import type { Renderer } from "./renderer.ts";
 import type { StackModel } from "./stack_model.ts";
-import { visibleColumns } from "./step_path.ts";
 
 export const lensEvents = 26;
 const lensWidth = 252;
@@ -55,17 +54,13 @@ export function lensPlace(
   return null;
 }
 
+/** Asked for many places in every frame of a movement: it makes no objects. */
 function highestBetween(curve: CurveModel, frame: PlotFrame, left: number, width: number): number {
-  const visible = visibleColumns(curve.columns, { ...frame, left, width, ...windowOf(frame, left, width) });
+  const end = curve.columns.columnAt(valueAt(frame, left + width)) + 1;
   let highest = 0;
-  for (let column = visible.begin; column < visible.end; column += 1)
+  for (let column = curve.columns.columnAt(valueAt(frame, left)); column < end; column += 1)
     highest = Math.max(highest, curve.liveMax[column]!);
   return highest;
-}
-
-function windowOf(frame: PlotFrame, x: number, width: number): { begin: number; end: number } {
-  const perPixel = (frame.end - frame.begin) / frame.width;
-  return { begin: frame.begin + (x - frame.left) * perPixel, end: frame.begin + (x + width - frame.left) * perPixel };
 }
 
 /** The box of the lens. @param model a tile of the few events round the peak */
