@@ -13,10 +13,11 @@ constexpr double kPositionOnly = 0.5;
 // Nothing is ruled out.
 constexpr double kLeast = 0.01;
 
-double AboveHalf(uint64_t part, uint64_t whole) {
-  return whole == 0 ? kPositionOnly
-                    : kPositionOnly + (1 - kPositionOnly) * static_cast<double>(part) / static_cast<double>(whole);
+double Share(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
+
+double AboveHalf(uint64_t part, uint64_t whole) { return kPositionOnly + (1 - kPositionOnly) * Share(part, whole); }
 
 bool IsForward(Phase phase) { return phase == Phase::kForward || phase == Phase::kLoss; }
 bool IsBackward(Phase phase) { return phase == Phase::kBackward || phase == Phase::kRecompute; }
@@ -32,9 +33,12 @@ class ConfidenceFinder {
         named_(PhasesNamedByProgram(*analysis.store, *analysis.heap)) {}
 
   std::vector<double> Run() {
-    if (timeline_.basis != PhaseBasis::kStack) given_back_ = ShareGivenBack();
+    if (timeline_.basis != PhaseBasis::kStack) {
+      given_back_ = ShareGivenBack();
+      CountAgain();
+    }
     std::vector<double> confidences;
-    for (const PhaseSpan& span : timeline_.phases) confidences.push_back(Of(span));
+    for (size_t i = 0; i < timeline_.phases.size(); ++i) confidences.push_back(Of(i));
     return confidences;
   }
 
@@ -43,7 +47,8 @@ class ConfidenceFinder {
     return store_.events.kind[analysis_.heap->events.begin + seq] == EventKind::kAlloc;
   }
 
-  double Of(const PhaseSpan& span) {
+  double Of(size_t index) const {
+    const PhaseSpan& span = timeline_.phases[index];
     uint64_t alloc_count = 0;
     uint64_t shown_count = 0;  // their own stack, or the program, names the phase
     for (uint32_t seq = span.begin_seq; seq < span.end_seq; ++seq) {
@@ -54,9 +59,8 @@ class ConfidenceFinder {
     }
     if (timeline_.basis == PhaseBasis::kStack)
       return alloc_count > 0 ? AboveHalf(shown_count, alloc_count) : ShownOfFrees(span);
-    const double by_order = given_back_ * AboveHalf(CountAgain(span), alloc_count);
-    const double named_share =
-        alloc_count == 0 ? 0 : static_cast<double>(shown_count) / static_cast<double>(alloc_count);
+    const double by_order = given_back_ * (kPositionOnly + (1 - kPositionOnly) * share_again_[index]);
+    const double named_share = Share(shown_count, alloc_count);
     return std::max(kLeast, named_share + (1 - named_share) * by_order);
   }
 
@@ -66,20 +70,43 @@ class ConfidenceFinder {
     return AboveHalf(shown_count, span.end_seq - span.begin_seq);
   }
 
-  // How many allocations of this phase came in the same phase of the step that had it before, too.
-  uint64_t CountAgain(const PhaseSpan& span) {
+  // Sizes that the phase allocates, and, apart, that it gives back.
+  SizeCounts SizesOf(const PhaseSpan& span) const {
     SizeCounts sizes;
     for (uint32_t seq = span.begin_seq; seq < span.end_seq; ++seq) {
-      if (IsAlloc(seq)) ++sizes[store_.events.size_bytes[analysis_.heap->events.begin + seq]];
+      const uint32_t row = analysis_.heap->events.begin + seq;
+      const EventKind kind = store_.events.kind[row];
+      if (kind == EventKind::kAlloc || kind == EventKind::kFreeRequested)
+        ++sizes[store_.events.size_bytes[row] << 1 | (kind == EventKind::kAlloc ? 1 : 0)];
     }
-    SizeCounts& before = last_sizes_[static_cast<uint32_t>(span.phase)];
-    uint64_t again = 0;
-    for (const auto& [size, count] : sizes) {
-      const auto found = before.find(size);
-      if (found != before.end()) again += std::min(count, found->second);
+    return sizes;
+  }
+
+  // Of each span, what share of its requests and frees came in the same phase one time before or after, too; the more
+  // of both.
+  void CountAgain() {
+    struct Last {
+      size_t index = 0;
+      uint64_t count = 0;
+      SizeCounts sizes;
+    };
+    FlatMap<uint32_t, Last> last_of_phase;
+    share_again_.assign(timeline_.phases.size(), 0);
+    for (size_t i = 0; i < timeline_.phases.size(); ++i) {
+      SizeCounts sizes = SizesOf(timeline_.phases[i]);
+      const auto [found, is_first] = last_of_phase.try_emplace(static_cast<uint32_t>(timeline_.phases[i].phase));
+      Last& last = found->second;
+      uint64_t again = 0;
+      uint64_t count_in_all = 0;
+      for (const auto& [size, count] : sizes) {
+        count_in_all += count;
+        const auto before = last.sizes.find(size);
+        if (before != last.sizes.end()) again += std::min(count, before->second);
+      }
+      share_again_[i] = Share(again, count_in_all);
+      if (!is_first) share_again_[last.index] = std::max(share_again_[last.index], Share(again, last.count));
+      last = {i, count_in_all, std::move(sizes)};
     }
-    before = std::move(sizes);
-    return again;
   }
 
   // The share of what forwards leave behind that backwards give back: a backward that is none gives back little.
@@ -103,7 +130,7 @@ class ConfidenceFinder {
   const Timeline& timeline_;
   const std::vector<std::optional<Phase>> named_;
   double given_back_ = 1;
-  FlatMap<uint32_t, SizeCounts> last_sizes_;  // by phase
+  std::vector<double> share_again_;  // by span
 };
 
 }  // namespace
