@@ -347,7 +347,8 @@ std::vector<Diagnostic> FillDefaults(PlanRequest& request) {
 
 void Explain(const PlanRequest& request, Plan& plan) {
   if (!request.model.assumed_structure.empty())
-    plan.diagnostics.push_back({"warning", "assumed_structure", request.model.assumed_structure});
+    plan.diagnostics.push_back(
+        {"warning", "assumed_structure", fmt::format("The structure is a guess: {}", request.model.assumed_structure)});
   for (const std::string& note : request.model.notes) plan.diagnostics.push_back({"warning", "assumed_model", note});
   if (!request.model.unknown_keys.empty()) {
     std::string keys;
@@ -422,6 +423,10 @@ Result<Plan> MakePlan(PlanRequest request) {
   Judge(request, plan);
   AddHost(plan);
   AddStorage(plan);
+  if (!request.model.assumed_structure.empty()) {
+    WidenToAssumed(plan.host_lines);
+    WidenToAssumed(plan.storage_lines);
+  }
   if (request.workload.task == Task::kServe && request.model.assumed_structure.empty()) {
     if (const std::optional<CachePool> pool = PoolOf(request, plan.devices.front())) plan.kv_tokens = pool->tokens;
   }

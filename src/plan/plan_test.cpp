@@ -91,6 +91,7 @@ TEST(Plan, AnAssumedStructureNeverFits) {
     EXPECT_LT(line.low_bytes, line.bytes / 10);
     EXPECT_GT(line.high_bytes, 6 * line.bytes);
   }
+  for (const Line& line : plan->storage_lines) EXPECT_EQ(line.basis, Basis::kAssumed) << line.term;
   const Plan impossible = *MakePlan(UnknownModel("512MiB"));  // less than the low bound
   EXPECT_EQ(impossible.fits, false);
 }
