@@ -163,8 +163,8 @@ class Checklist {
     const bool is_learned = a_.spec.margin.is_asked && !a_.spec.margin.given;
     if (is_learned && Passes("margin") && a_.repeats.size() < kLeastRepeats) {
       Add("margin justified", false,
-          fmt::format("{} cannot show a spread to learn it from; at least {} can.", FormatCount(a_.repeats.size(), "repeat"),
-                      kLeastRepeats));
+          fmt::format("{} cannot show a spread to learn it from; at least {} can.",
+                      FormatCount(a_.repeats.size(), "repeat"), kLeastRepeats));
     } else {
       Add("margin justified", Passes("margin"), check == nullptr ? "No limits.margin is asked for." : check->text);
     }

@@ -76,9 +76,10 @@ std::string UnseenThreads(const Store& store, const Heap& heap) {
   if (heap.allocator != "torch_cpu") return "";
   for (const auto& [key, text] : store.sources[heap.source].metadata) {
     if (key == "capture.unseen_threads") {
-      return fmt::format("Other threads of the program ran ({}); their tensors are not recorded, so memory may have "
-                         "been higher.",
-                         text);
+      return fmt::format(
+          "Other threads of the program ran ({}); their tensors are not recorded, so memory may have "
+          "been higher.",
+          text);
     }
   }
   return "";
