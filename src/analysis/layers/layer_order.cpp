@@ -165,7 +165,9 @@ class LayerFinder {
     const uint32_t layer = LayerOfFree(labels.youngest, pass);
     for (const uint32_t row : labels.made) {
       labels.layer_after[row] = layer;
-      if (CategoryOf(row) == Category::kGradient) {
+      if (IsMadeBySharding(row)) {
+        Of(row) = 0;
+      } else if (CategoryOf(row) == Category::kGradient) {
         AddGradient(row, layer, labels);
       } else if (layer == labels.layer_before) {
         Of(row) = layer;
@@ -174,6 +176,16 @@ class LayerFinder {
     labels.made.clear();
     labels.layer_before = layer;
     labels.youngest = kNone;
+  }
+
+  // FSDP reduces the gradients of a layer while the backward of the next one runs.
+  bool IsMadeBySharding(uint32_t row) const {
+    const StackTable& stacks = store_.stacks.stacks();
+    for (uint32_t node = table_.stack[row].value; node != 0; node = stacks.parent[node].value) {
+      const std::string_view file = store_.String(store_.stacks.frames().file[stacks.frame[node].value]);
+      if (file.find("torch/distributed/fsdp/") != std::string_view::npos) return true;
+    }
+    return false;
   }
 
   void AddGradient(uint32_t row, uint32_t layer, BackwardLabels& labels) {
