@@ -173,6 +173,18 @@ int64_t MeanPerStep(const Rises& rises, const std::vector<int64_t>& changes) {
   return steps == 0 ? rises.total_bytes : (rises.total_bytes - changes[rises.at.front()]) / steps;
 }
 
+// One jump may lie across the border of two steps. What warms up does not wait for a step that leaves nothing.
+bool IsOneJump(const Rises& rises, const std::vector<uint64_t>& level_bytes) {
+  const size_t first = kFirstSteadyStep + rises.at.front();
+  return rises.at.size() == 2 && rises.largest_gap == 1 && level_bytes[first] == level_bytes[first - 1];
+}
+
+// Whether what is live rose with the one step that kept more: fewer blocks that come and go may hide as much.
+bool RisesInAll(const Rises& rises, const std::vector<uint64_t>& level_bytes, int64_t noise) {
+  const size_t step = kFirstSteadyStep + rises.at.front();
+  return rises.at.size() > 1 || level_bytes[step + 1] > level_bytes[step] + static_cast<uint64_t>(noise);
+}
+
 bool LoadsAgain(const HeapAnalysis& analysis) {
   const std::vector<PhaseSpan>& phases = analysis.timeline.phases;
   return std::any_of(phases.begin(), phases.end(),
@@ -208,7 +220,7 @@ void JudgeRises(const HeapAnalysis& analysis, const std::vector<int64_t>& change
   growth.bytes_per_step = rises.total_bytes;
   if (is_state) {
     growth.kind = GrowthKind::kWarmUp;
-  } else if (rises.at.size() == 1) {
+  } else if (rises.at.size() == 1 || IsOneJump(rises, growth.level_bytes)) {
     growth.kind = GrowthKind::kOneOff;
   } else {
     growth.kind = rises.quiet_after() > 2 * rises.largest_gap ? GrowthKind::kWarmUp : GrowthKind::kUnknown;
@@ -239,7 +251,8 @@ void Judge(const HeapAnalysis& analysis, const std::vector<int64_t>& changes, Gr
   constexpr size_t kFewestChangesForOne = 3;  // of fewer, a single rise says nothing
   if (const auto tooth = RiseOfTooth(changes, noise)) return JudgeTooth(analysis, changes, *tooth, noise, growth);
   const std::optional<Rises> rises = FindRises(changes, noise);
-  if (rises && (GoesOn(*rises) || changes.size() >= kFewestChangesForOne))
+  const bool is_rise = rises && RisesInAll(*rises, growth.level_bytes, noise);
+  if (is_rise && (GoesOn(*rises) || changes.size() >= kFewestChangesForOne))
     return JudgeRises(analysis, changes, *rises, growth);
   if (const std::optional<Rises> small = SmallSteadyRises(changes))
     return JudgeRises(analysis, changes, *small, growth);

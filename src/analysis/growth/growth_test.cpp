@@ -202,6 +202,18 @@ TEST(Growth, TwiceIsNeitherOnceNorARule) {
   EXPECT_EQ(training.Judge().kind, GrowthKind::kUnknown);
 }
 
+TEST(Growth, OneJumpMayLieAcrossTheBorderOfTwoSteps) {
+  Training training;
+  for (int step = 0; step < 10; ++step) {
+    training.Step();
+    if (step == 3) training.Keep(16 << 20);
+    if (step == 4) training.Keep(48 << 20);
+  }
+  const Growth growth = training.Judge();
+  EXPECT_EQ(growth.kind, GrowthKind::kOneOff);
+  EXPECT_EQ(growth.bytes_per_step, 64 << 20);
+}
+
 // The program ends and gives all back: that is no fall of the sawtooth, however large.
 TEST(Growth, TheEndOfTheProgramIsNoTooth) {
   Training training;
