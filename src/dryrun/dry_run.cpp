@@ -18,9 +18,15 @@ Verdict DryRun::verdict() const {
     // Other allocators than PyTorch's own do not tell of a failed request; the error does.
     if (exit_status != 0 && process.is_error_of_memory) return Verdict::kDoesNotFit;
   }
-  if (exit_status != 0) return Verdict::kScriptFailed;
+  if (exit_status != 0 || FailedRank() != nullptr) return Verdict::kScriptFailed;
   if (!has_record) return was_card_used ? Verdict::kNoRecord : Verdict::kCardNotUsed;
   return OutOfMemoryCount() == 0 ? Verdict::kFits : Verdict::kRanAfterErrors;
+}
+
+const ProcessRecord* DryRun::FailedRank() const {
+  const auto has_failed = [](const ProcessRecord& process) { return process.rank > 0 && !process.error_type.empty(); };
+  const auto failed = std::find_if(processes.begin(), processes.end(), has_failed);
+  return failed == processes.end() ? nullptr : &*failed;
 }
 
 uint64_t DryRun::OutOfMemoryCount() const {

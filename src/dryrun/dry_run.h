@@ -19,7 +19,7 @@ enum class Verdict : uint8_t {
   kFits,
   kRanAfterErrors,  // out-of-memory errors were raised; the program handled them, went on and ended well
   kDoesNotFit,      // an out-of-memory error was raised and ended the program, or nothing was allocated after it
-  kScriptFailed,    // it ended with another error
+  kScriptFailed,    // it ended with another error, or a rank of it did while the command ended well
   kNoRecord,        // the card was used by processes that ended without leaving a record
   kCardNotUsed,
 };
@@ -31,6 +31,8 @@ struct DryRun {
   int64_t wall_ns = 0;
   bool was_card_used = false;  // by any process, one without a record included
 
+  /// A rank besides the first that an error ended, which launchers do not always tell; nullptr: none.
+  const ProcessRecord* FailedRank() const;
   Verdict verdict() const;
   /// Of all processes.
   uint64_t OutOfMemoryCount() const;

@@ -94,5 +94,16 @@ TEST(Verdict, AnErrorOfMemoryCountsBeforeTheExitStatus) {
   EXPECT_EQ(run.verdict(), Verdict::kDoesNotFit);
 }
 
+// Launchers end well beside a rank that did not.
+TEST(Verdict, ARankThatFailedIsAFailure) {
+  DryRun run;
+  run.processes.push_back({.rank = 0, .devices = {{.index = 0}}});
+  run.processes.push_back({.rank = 1, .devices = {{.index = 1}}});
+  EXPECT_EQ(run.verdict(), Verdict::kFits);
+  run.processes[1].error_type = "EOFError";
+  EXPECT_EQ(run.verdict(), Verdict::kScriptFailed);
+  EXPECT_EQ(run.FailedRank()->rank, 1u);
+}
+
 }  // namespace
 }  // namespace memstrata::dryrun

@@ -71,6 +71,7 @@ Result<DryRunRequest> WithValue(const DryRunRequest& request, const Parameter& p
 std::string OtherFailure(const DryRun& run) {
   switch (run.verdict()) {
     case Verdict::kScriptFailed:
+      if (run.exit_status == 0) return fmt::format("had rank {} end with an error", run.FailedRank()->rank);
       return run.processes.empty() || run.processes.front().error_type.empty()
                  ? fmt::format("ended with status {}", run.exit_status)
                  : fmt::format("ended with {}", run.processes.front().error_type);

@@ -63,6 +63,8 @@ class DryRunText {
       case Verdict::kDoesNotFit:
         return style_.Error("It does not fit.");
       case Verdict::kScriptFailed:
+        if (answer_.run.exit_status == 0)
+          return style_.Error(fmt::format("Rank {} ended with an error.", answer_.run.FailedRank()->rank));
         return style_.Error(fmt::format("The program ended with status {}.", answer_.run.exit_status));
       case Verdict::kNoRecord:
         return style_.Error(
