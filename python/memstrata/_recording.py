@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
 from ._engine import run_engine
-from ._errors import MemstrataError
+from ._errors import MemstrataError, warn
 from ._options import PathLike, check_path
 from ._session import Session, copy_file
 
@@ -33,10 +33,11 @@ class Summary(dict[str, Any]):
 
 @dataclass(frozen=True)
 class Peak:
-    """The highest moment of one heap. Unknown is None. `outside_bytes`: on the device, but not in the framework."""
+    """The highest moment of one heap. Unknown is None, as all is where a capture wrote nothing. `outside_bytes`: on the
+    device, but not in the framework."""
 
-    heap: str
-    live_bytes: int
+    heap: Optional[str]
+    live_bytes: Optional[int]
     reserved_bytes: Optional[int]
     outside_bytes: Optional[int]
     capacity_bytes: Optional[int]
@@ -46,7 +47,8 @@ class Peak:
 
 
 class Recording:
-    """What `profile` leaves, and what `memstrata.load(path)` opens. Every figure is computed when it is asked for."""
+    """What `profile` leaves, and what `memstrata.load(path)` opens. Every figure is computed when it is asked for. A
+    capture that was turned off or wrote nothing has empty answers, and a warning says why: it ends no program."""
 
     def __init__(self, files: Sequence[Path] = ()) -> None:
         self._files: tuple[Path, ...] = tuple(files)
@@ -54,6 +56,7 @@ class Recording:
         self._memory_stats: Optional[dict[str, dict[str, Any]]] = None
 
     def _finish(self, session: Session, files: list[Path], memory_stats: dict[str, dict[str, Any]]) -> None:
+        self._forget_answers()  # empty ones, given while the capture ran
         self._session = session
         self._files = tuple(files)
         self._memory_stats = memory_stats
@@ -67,14 +70,17 @@ class Recording:
     def _why_empty(self) -> str:
         return "There is no recording."
 
+    def _is_empty(self) -> bool:
+        if not self._files:
+            warn(self._why_empty())
+        return not self._files
+
     @property
     def files(self) -> tuple[Path, ...]:
         """The files of the recording, in the frameworks' own formats; with several ranks, those of this process."""
         return self._files
 
     def _engine(self, verb: str, *flags: str) -> bytes:
-        if not self._files:
-            raise MemstrataError(self._why_empty())
         return run_engine([verb, *map(str, self._files), "--quiet", *flags])
 
     def _engine_text(self, verb: str, *flags: str) -> str:
@@ -83,12 +89,16 @@ class Recording:
     @functools.cached_property
     def summary(self) -> Summary:
         """How high memory went, when, and who holds it. `print(p.summary)` shows it as the terminal does."""
+        if self._is_empty():
+            return Summary({"heaps": []}, self._why_empty())
         return Summary(json.loads(self._engine("summary", "--json")), self._engine_text("summary"))
 
     @property
     def peak(self) -> Peak:
         """The highest live peak of all heaps. errors: MemstrataError where no heap has one."""
         heaps = self.summary["heaps"]
+        if not self._files:
+            return Peak(None, None, None, None, None, None, None, is_lower_bound=True)
         if not heaps:
             raise MemstrataError("The recording holds no heap, so it has no peak.")
         heap = max(heaps, key=lambda candidate: _highest(candidate)["bytes"])
@@ -108,13 +118,17 @@ class Recording:
     @functools.cached_property
     def findings(self) -> list[dict[str, Any]]:
         """What `memstrata explain` finds: each a dict with a sentence (`text`), the `bytes` at stake and a `remedy`."""
+        if self._is_empty():
+            return []
         found: list[dict[str, Any]] = json.loads(self._engine("explain", "--json"))["findings"]
         return found
 
     def memory_stats(self) -> dict[str, dict[str, Any]]:
         """The counters of the framework's allocator at the end, by device: `p.memory_stats()["cuda:0"]`."""
+        if self._memory_stats is None and self._is_empty():
+            return {}
         if self._memory_stats is None:
-            raise MemstrataError(f"Counters are read while a capture runs. {self._why_empty()}")
+            raise MemstrataError("Counters are read while a capture runs; an opened file has none.")
         return self._memory_stats
 
     def to_dataframe(self, table: str = "allocations") -> pandas.DataFrame:
@@ -123,15 +137,17 @@ class Recording:
             import pandas
         except ImportError:
             raise MemstrataError("to_dataframe() needs pandas: pip install pandas") from None
+        if self._is_empty():
+            return pandas.DataFrame()
         return pandas.read_csv(io.BytesIO(self._engine("convert", "--to", "csv", "--table", table)))
 
     def save(self, path: PathLike) -> Path:
         """Writes a report or a copy of the recording; the suffix says what (see `profile`). A folder that is not there
-        is made. errors: ValueError for another suffix, else MemstrataError."""
+        is made; an empty recording writes nothing. errors: ValueError for another suffix, else MemstrataError."""
         target = check_path(path)
         assert target is not None
-        if not self._files:
-            raise MemstrataError(self._why_empty())
+        if self._is_empty():
+            return target
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             return self._save(target)
@@ -172,7 +188,9 @@ class Recording:
                 return
         except ImportError:
             pass
-        report = self._files[0].with_suffix(".html") if self._files else Path("run.html")
+        if self._is_empty():
+            return
+        report = self._files[0].with_suffix(".html")
         self.save(report)
         webbrowser.open(report.absolute().as_uri())
 
