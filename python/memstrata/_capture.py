@@ -48,8 +48,8 @@ class profile(Recording):  # noqa: N801, a context manager is used like a functi
     out-of-memory error).
 
     `signal`: a signal (`"SIGUSR1"`, `"SIGUSR2"`, `"SIGHUP"`) that makes it write and go on. SIGTERM always makes it
-    write before the process ends. A process that ends without stop() writes as well; one that is killed leaves what
-    was written before.
+    write before the process ends (not on the CPU, where the profiler's events are written at the end only). A process
+    that ends without stop() writes as well; one that is killed leaves what was written before.
 
     `inputs`: any nest of tensors, whose shapes are noted. `arguments`: also note the command line (it may hold
     secrets). `framework`: `"torch"`, `"jax"`, `"tensorflow"`, or `"auto"`: whichever of them the program has imported.
