@@ -29,20 +29,17 @@ constexpr Alias kDeviceAliases[] = {
 
 // Runs of letters and of digits with blanks around each: "Llama2 7B" → " llama 2 7 b ".
 std::string Parts(std::string_view text) {
-  std::string parts;
-  char last = 0;  // kind of the character before: a letter, a digit or neither
+  enum Kind : uint8_t { kOther, kLetter, kDigit };
+  std::string parts = " ";
+  Kind last = kOther;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    const char kind = std::isdigit(byte) != 0 ? 'd' : std::isalpha(byte) != 0 ? 'l' : 0;
-    if (kind != last || parts.empty()) parts += ' ';
-    if (kind != 0) parts += static_cast<char>(std::tolower(byte));
+    const Kind kind = std::isdigit(byte) != 0 ? kDigit : std::isalpha(byte) != 0 ? kLetter : kOther;
+    if (kind != last && parts.back() != ' ') parts += ' ';
+    if (kind != kOther) parts += static_cast<char>(std::tolower(byte));
     last = kind;
   }
-  std::string single = " ";
-  for (const char c : parts) {
-    if (c != ' ' || single.back() != ' ') single += c;
-  }
-  return single.back() == ' ' ? single : single + ' ';
+  return parts.back() == ' ' ? parts : parts + ' ';
 }
 
 /// The longest name in a text so far.
