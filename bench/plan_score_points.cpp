@@ -79,7 +79,11 @@ void SetPrecision(const CsvRow& row, plan::Workload& w) {
   if (has("fp32 (") || text.starts_with("fp32")) w.precision = plan::Precision::kFloat32;
   const bool is_mixed = has("fp32 params") || text.starts_with("amp") || has("autocast");
   if (is_mixed || w.engine == plan::Engine::kTorchtitan) w.precision = plan::Precision::kBfloat16Autocast;
-  if (has("-dq")) {
+  if (w.task == plan::Task::kServe && has("nvfp4")) {
+    w.weight_format = plan::WeightFormat::kNvfp4;
+  } else if (w.task == plan::Task::kServe && has("fp8")) {
+    w.weight_format = plan::WeightFormat::kFp8;
+  } else if (has("-dq")) {
     w.weight_format = plan::WeightFormat::kNf4Double;
   } else if (has("nf4") || has("fp4 ") || has("qlora")) {
     w.weight_format = plan::WeightFormat::kNf4;
@@ -87,10 +91,6 @@ void SetPrecision(const CsvRow& row, plan::Workload& w) {
     w.weight_format = plan::WeightFormat::kInt8;
   } else if (has("gptq") || has("awq")) {
     w.weight_format = plan::WeightFormat::kInt4Group128;
-  } else if (w.task == plan::Task::kServe && has("nvfp4")) {
-    w.weight_format = plan::WeightFormat::kNvfp4;
-  } else if (w.task == plan::Task::kServe && has("fp8")) {
-    w.weight_format = plan::WeightFormat::kFp8;
   }
 }
 

@@ -74,6 +74,14 @@ def test_the_optimizer_counts(scorer: Path, tmp_path: Path) -> None:
     assert adam["best_bytes"] > small["best_bytes"] > sgd["best_bytes"]
 
 
+def test_the_format_of_served_weights_counts(scorer: Path, tmp_path: Path) -> None:
+    row = "{},-,serve,Llama-3-8B,A100 80GB,1,{},,vLLM util 0.9,TP1,,8192,weights,8,GiB"
+    whole, half, quarter = score(scorer, tmp_path, row.format(1, "bf16"), row.format(2, "FP8"), row.format(3, "NVFP4"))
+    assert whole["best_bytes"] > 1.7 * half["best_bytes"]
+    # A scale of 8 bits for 16 values; embedding and head stay as they are.
+    assert quarter["best_bytes"] < 0.75 * half["best_bytes"]
+
+
 @pytest.mark.parametrize("text", ["", COLUMNS + "\n", "a,b\n1,2\n"], ids=["empty", "no row", "other columns"])
 def test_a_file_that_is_no_table_is_refused(scorer: Path, tmp_path: Path, text: str) -> None:
     (tmp_path / "renamed.csv").write_text(text)
