@@ -1,6 +1,6 @@
 /** Mark, source and heap, search, link, export, help. */
 import { useContext, useState } from "preact/hooks";
-import { plural } from "../base/text.ts";
+import { fileName, plural } from "../base/text.ts";
 import { formatBytes, formatCount } from "../base/units.ts";
 import { useApp } from "../state/context.ts";
 import { CopyButton } from "../widgets/copy_button.tsx";
@@ -42,7 +42,7 @@ function HeapPicker() {
   return (
     <>
       <span class="ms-header__source" title={source?.file}>
-        {source ? <strong>{source.file.split(/[\\/]/).at(-1)}</strong> : "no recording"} {source?.title}
+        {source ? <strong>{fileName(source.file)}</strong> : "no recording"} {source?.title}
         {heaps.length > 0 && ` · ${formatCount(heap.event_count)} ${plural(heap.event_count, "event")}`}
         {simulated && <em class="ms-header__simulated"> simulated card</em>}
       </span>

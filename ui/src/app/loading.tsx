@@ -1,4 +1,5 @@
 /** The page before there is a session: what is being read, or why it cannot be. */
+import { fileName } from "../base/text.ts";
 import { formatBytes, formatCount, formatDuration, formatRoughCount } from "../base/units.ts";
 import { expectedEvents } from "../data/progress.ts";
 import type { Progress } from "../data/types.ts";
@@ -46,7 +47,7 @@ export function Loading({ progress, eventsFrom, error }: LoadingProps) {
       ) : (
         <div class="ms-notice" role="status">
           <h1 class="ms-notice__title">
-            Reading {progress?.file.split(/[\\/]/).at(-1)}
+            Reading {progress && fileName(progress.file)}
             {(progress?.file_count ?? 1) > 1 && `, one of ${formatCount(progress!.file_count)} files`}
           </h1>
           {share !== null && (

@@ -1,5 +1,5 @@
 /** Names of the shapes that the engine finds in a run, as they stand in the picture. */
-import { cutEnd, plural } from "./text.ts";
+import { capitalised, cutEnd, plural } from "./text.ts";
 import { formatByteChange, formatBytes, formatCount } from "./units.ts";
 
 interface MarkName {
@@ -10,7 +10,8 @@ interface MarkName {
   detail: string | ((count: number | null) => string);
 }
 
-const many = (count: number | null, one: string) => `${formatCount(count)} ${plural(count ?? 0, one)}`;
+const many = (count: number | null, ...forms: [one: string, many?: string]) =>
+  `${formatCount(count)} ${plural(count ?? 0, ...forms)}`;
 
 const names: Record<string, MarkName> = {
   constant_band: { title: "Constant band", bytes: "amount", detail: "in every step" },
@@ -22,7 +23,7 @@ const names: Record<string, MarkName> = {
   autocast_copies: {
     title: "Autocast weight copies",
     bytes: "amount",
-    detail: (count) => `${formatCount(count)} ${plural(count ?? 0, "copy", "copies")} in low precision`,
+    detail: (count) => `${many(count, "copy", "copies")} in low precision`,
   },
   softmax_spike: { title: "Softmax spike", bytes: "amount", detail: "temporaries of one operator" },
   logits_slab: {
@@ -59,8 +60,7 @@ const names: Record<string, MarkName> = {
 export function markTitle(kind: string): string {
   const known = names[kind];
   if (known) return known.title;
-  const words = kind.replaceAll("_", " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return capitalised(kind.replaceAll("_", " "));
 }
 
 /** `Forward ramp, +1.69 GiB` */

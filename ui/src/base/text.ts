@@ -20,6 +20,16 @@ export function pathTail(path: string, parts = 2): string {
   return path.split(/[\\/]/).slice(-parts).join("/");
 }
 
+/** The last part of a path, of Unix or of Windows. */
+export function fileName(path: string): string {
+  return pathTail(path, 1);
+}
+
+/** With a capital at its begin. */
+export function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 export function plural(count: number, one: string, many = `${one}s`): string {
   return count === 1 ? one : many;
 }

@@ -37,9 +37,11 @@ export function anchorSeq(mark: Mark, { phases, steps }: Pick<ExplainHeap, "phas
   const middle = Math.floor((begin + end) / 2);
   // Growth is seen where steps begin: what is left over is all that there is.
   if (kind === "growth") return steps.find((step) => step.begin_seq >= middle)?.begin_seq ?? middle;
-  // All copies are there at the end of the forward, though some live longer.
-  const forward = phases.find((phase) => phase.name === "forward" && phase.begin_seq <= begin && begin < phase.end_seq);
-  if (kind === "autocast_copies" && forward) return Math.min(end, forward.end_seq) - 1;
+  if (kind === "autocast_copies") {
+    // All copies are there at the end of the forward, though some live longer.
+    const forward = phases.find((one) => one.name === "forward" && one.begin_seq <= begin && begin < one.end_seq);
+    if (forward) return Math.min(end, forward.end_seq) - 1;
+  }
   return begin + Math.floor((end - begin) * (shareOfKind[kind] ?? usualShare));
 }
 

@@ -126,6 +126,15 @@ export class AppState {
     this.setWindow({ begin: range.begin - room, end: range.end + room });
   }
 
+  /** The cursor at `seq`, and `range` round it on the timeline. */
+  showOnTimeline(seq: number, range: SeqRange): void {
+    batch(() => {
+      this.setCursor(seq);
+      this.showRange(range);
+      this.view.value = "timeline";
+    });
+  }
+
   setAxis(axis: Axis): void {
     batch(() => {
       this.axis.value = axis;
@@ -146,6 +155,7 @@ export class AppState {
       this.cursorSeq.value = heap.peak_live_seq ?? 0;
       this.pinnedRow.value = null;
       this.measured.value = null;
+      this.measureFrom.value = null;
       this.hidden.value = [];
       if (this.chosenGrouping.value === null) this.grouping.value = "category";
     });

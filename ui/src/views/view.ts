@@ -1,5 +1,6 @@
 /** What a view is. A view is a folder here and one line in registry.ts. */
 import type { ComponentType } from "preact";
+import { fileName } from "../base/text.ts";
 import type { AppState } from "../state/app_state.ts";
 
 /** Why a view has nothing to show, and what to do about it. */
@@ -36,7 +37,8 @@ function noRun(app: AppState): Unmet {
   const cut = sources.find((source) => source.truncated);
   const loss = diagnostics.find((one) => one.severity === "data_loss" || one.severity === "error");
   if (!cut && !loss) return { why: "This file holds no run.", how };
-  const name = (cut ?? sources[0])?.file.split(/[\\/]/).at(-1) ?? "The file";
+  const source = cut ?? sources[0];
+  const name = source ? fileName(source.file) : "The file";
   return {
     why: cut ? `${name} ends early, before the first event.` : `${name} is broken, and no event could be read.`,
     how: `${loss?.text ?? ""} Diagnostics tells the place in the file. Copy or record it again.`.trim(),

@@ -1,4 +1,5 @@
 /** Findings as sentences, each with its remedy, its basis and a jump to the place. */
+import { capitalised } from "../base/text.ts";
 import { formatBytes, formatCount } from "../base/units.ts";
 import type { Finding } from "../data/types.ts";
 import type { AppState } from "../state/app_state.ts";
@@ -79,10 +80,6 @@ export function FindingList({ limit }: { limit?: number }) {
   );
 }
 
-function asSentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
 function FindingItem({ finding }: { finding: Finding }) {
   const app = useApp();
   const { title, rest } = splitSentence(finding.text);
@@ -93,8 +90,8 @@ function FindingItem({ finding }: { finding: Finding }) {
         {sign}
       </span>
       <div>
-        <h3>{asSentence(title)}</h3>
-        {rest && <p>{asSentence(rest)}</p>}
+        <h3>{capitalised(title)}</h3>
+        {rest && <p>{capitalised(rest)}</p>}
         {finding.remedy && <p>{finding.remedy}</p>}
         <p class="ms-quiet">
           {hasPlace(finding) && (

@@ -16,9 +16,7 @@ export function MarkHelp() {
   if (!mark || !explain) return null;
   const show = () => {
     app.helpMark.value = null;
-    app.setCursor(anchorSeq(mark, explain));
-    app.showRange({ begin: mark.begin_seq, end: mark.end_seq });
-    app.view.value = "timeline";
+    app.showOnTimeline(anchorSeq(mark, explain), { begin: mark.begin_seq, end: mark.end_seq });
   };
   return <MarkDialog key={index} mark={mark} onShow={show} />;
 }

@@ -1,11 +1,8 @@
 /** The frames of a stack, innermost first; plumbing is folded until it is asked for. */
 import { useState } from "preact/hooks";
-import { pathTail, plural } from "../base/text.ts";
+import { plural } from "../base/text.ts";
+import { framePlace, frameText } from "../data/stack_frames.ts";
 import type { StackFrame } from "../data/types.ts";
-
-export function frameText(frame: StackFrame): string {
-  return frame.file ? `${frame.function} ${frame.file}:${frame.line}` : frame.function;
-}
 
 export function StackList({ title, frames, empty }: { title: string; frames: readonly StackFrame[]; empty: string }) {
   const [all, setAll] = useState(false);
@@ -29,7 +26,7 @@ export function StackList({ title, frames, empty }: { title: string; frames: rea
           {shown.map((frame, index) => (
             <li key={`${index} ${frameText(frame)}`} class="ms-stack__frame" title={frameText(frame)}>
               <span class="ms-stack__function">{frame.function}</span>
-              <span class="ms-stack__file">{frame.file && `${pathTail(frame.file)}:${frame.line}`}</span>
+              <span class="ms-stack__file">{framePlace(frame)}</span>
             </li>
           ))}
         </ol>

@@ -2,7 +2,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { categoryLabel } from "../base/palette.ts";
 import { formatBytes, formatCount, formatDuration } from "../base/units.ts";
-import type { Allocation, StackFrame } from "../data/types.ts";
+import { framePlace, usefulFrame } from "../data/stack_frames.ts";
+import type { Allocation } from "../data/types.ts";
 import type { PlacedLabel } from "../gfx/label_lane.ts";
 import { bytesAt, type PlotFrame, valueAt, xAt, yAt } from "../gfx/plot_frame.ts";
 import type { Renderer } from "../gfx/renderer.ts";
@@ -286,20 +287,16 @@ function HoverTip({ hover, model }: { hover: Hover; model: StackModel }) {
   );
 }
 
-function frameTip({ function: name, file, line }: StackFrame): string {
-  return file ? `${name}, ${file.split("/").at(-1)}:${line}` : name;
-}
-
 function allocationLines(fact: Allocation): string[] {
   const from = fact.alloc_seq === null ? "before the recording" : `event ${formatCount(fact.alloc_seq)}`;
   const to = fact.free_seq === null ? "the end" : formatCount(fact.free_seq);
   const both = fact.alloc_offset_ns !== null && fact.free_offset_ns !== null;
   const duration = both ? `, ${formatDuration(fact.free_offset_ns! - fact.alloc_offset_ns!)}` : "";
-  const useful = fact.stack.find((frame) => frame.useful !== false) ?? fact.stack[0];
+  const useful = usefulFrame(fact.stack);
   const place = [fact.stream === null ? null : `stream ${fact.stream}`, fact.pool ? `${fact.pool} pool` : null];
   return [
     `${categoryLabel(fact.category)}${place.some(Boolean) ? `, ${place.filter(Boolean).join(", ")}` : ""}`,
     `${from} to ${to}${duration}`,
-    useful ? frameTip(useful) : "no Python frame",
+    useful ? [useful.function, framePlace(useful, 1)].filter(Boolean).join(", ") : "no Python frame",
   ];
 }

@@ -1,5 +1,5 @@
 /** Sentences of the timeline; pure. */
-import { plural } from "../base/text.ts";
+import { fileName, plural } from "../base/text.ts";
 import { formatBytes, formatCount } from "../base/units.ts";
 import type { ShareTexts } from "../gfx/share_picture.ts";
 import type { StackModel } from "../gfx/stack_model.ts";
@@ -45,6 +45,6 @@ export function shareTexts(app: AppState): ShareTexts {
     title: `Where the memory goes: ${bound}${formatBytes(heap.peak_live_bytes)} at the peak`,
     conditions: `${source?.title ?? ""}, ${heap.id}${inSteps}${capacity}. Live bytes by event${simulated ? ", on a simulated card" : ""}.`,
     advice: finding ? [finding.text, finding.remedy].filter(Boolean).join(" ") : "",
-    source: `Every number is computed from ${source?.file.split(/[\\/]/).at(-1) ?? "the file"}, ${formatCount(heap.event_count)} events.`,
+    source: `Every number is computed from ${source ? fileName(source.file) : "the file"}, ${formatCount(heap.event_count)} events.`,
   };
 }

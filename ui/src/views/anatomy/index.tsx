@@ -10,7 +10,7 @@ import { LoadingNotice, Notice } from "../../widgets/notice.tsx";
 import { Canvas, useSize } from "../../widgets/picture.tsx";
 import { drawState, useTimeline } from "../../widgets/timeline_data.ts";
 import { seqAtX } from "../../widgets/timeline_plot.tsx";
-import type { Unmet, View } from "../view.ts";
+import { needHeap, type Unmet, type View } from "../view.ts";
 import { circleRoom, drawStops, drawStory, type Side, sideOf, storySize } from "./draw_story.ts";
 import { anatomyStops, decodeEdits, type Edits, encodeEdits, noEdits, type Stop } from "./model.ts";
 import { StopLens } from "./stop_lens.tsx";
@@ -19,12 +19,23 @@ import "./style.css";
 function Anatomy() {
   const app = useApp();
   const explain = app.explainHeap.value;
-  if (app.explainError.value) return <NoStep why={`The steps could not be found: ${app.explainError.value}`} />;
+  if (app.explainError.value) return <StepsFailed why={app.explainError.value} />;
   if (!explain) return <LoadingNotice what="Reading the steps of the run." />;
   const step = explain.steps.find((one) => one.index === explain.anatomy?.step);
   // Why there is none stands in `unmet`.
   if (!explain.anatomy || !step) return null;
   return <StepStory explain={explain} step={step} />;
+}
+
+function StepsFailed({ why }: { why: string }) {
+  return (
+    <>
+      <div class="ms-viewbar">
+        <h1>Anatomy of a step</h1>
+      </div>
+      <Notice title={`The steps could not be found: ${why}`} />
+    </>
+  );
 }
 
 /** A step is told by the shapes of a training: forward, backward, update. */
@@ -40,17 +51,6 @@ function noAnatomy(explain: ExplainHeap | null): Unmet | null {
     why: `This run has ${formatCount(steps)} ${plural(steps, "step")} and none of them trains.`,
     how: "Anatomy tells a step with a forward, a backward and an update. The Timeline shows the steps and phases of this run.",
   };
-}
-
-function NoStep({ why }: { why: string }) {
-  return (
-    <>
-      <div class="ms-viewbar">
-        <h1>Anatomy of a step</h1>
-      </div>
-      <Notice title={why} />
-    </>
-  );
 }
 
 function StepStory({ explain, step }: { explain: ExplainHeap; step: Step }) {
@@ -204,11 +204,8 @@ function StopItem({ stop, mark, side, edits, onChange }: StopItemProps) {
 
 function ShowLink({ stop, mark }: { stop: Stop; mark: Mark | null }) {
   const app = useApp();
-  const show = () => {
-    app.setCursor(stop.seq);
-    app.showRange({ begin: mark?.begin_seq ?? stop.seq, end: mark?.end_seq ?? stop.seq + 1 });
-    app.view.value = "timeline";
-  };
+  const show = () =>
+    app.showOnTimeline(stop.seq, { begin: mark?.begin_seq ?? stop.seq, end: mark?.end_seq ?? stop.seq + 1 });
   return (
     <button type="button" class="ms-link" onClick={show} aria-label={`Show ${stop.title} in the timeline`}>
       Show
@@ -221,10 +218,7 @@ export const anatomyView: View = {
   title: "Anatomy",
   group: "run",
   icon: "M1.500 13.500h13M2 12c3-1 4-8 6-8s2 7 6 8M8 4V1.500",
-  unmet: (app) =>
-    app.heap.value.index < 0
-      ? { why: "This file holds no run.", how: "Open a memory snapshot of a training run." }
-      : noAnatomy(app.explainHeap.value),
+  unmet: (app) => needHeap(app) ?? noAnatomy(app.explainHeap.value),
   followsRun: false,
   component: Anatomy,
 };

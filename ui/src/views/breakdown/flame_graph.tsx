@@ -1,8 +1,8 @@
 /** The flame graph: width is bytes, callers on top. A click zooms into a node, backspace goes back. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { pathTail } from "../../base/text.ts";
 import { formatBytes, formatCount, formatExactBytes, formatShare } from "../../base/units.ts";
 import type { Frame } from "../../data/frame.ts";
+import { framePlace } from "../../data/stack_frames.ts";
 import type { Group } from "../../data/types.ts";
 import { groupFills } from "../../gfx/draw_stack.ts";
 import { type Renderer, rectPoints } from "../../gfx/renderer.ts";
@@ -125,7 +125,7 @@ function boxLines({ node }: FlameBox, totalBytes: number): string[] {
   return [
     `${formatExactBytes(node.bytes)}, ${formatShare(node.bytes / Math.max(1, totalBytes))}`,
     `${formatCount(node.blockCount)} blocks${node.selfBytes > 0 ? `, ${formatBytes(node.selfBytes)} of it allocated right here` : ""}`,
-    ...(node.file ? [`${pathTail(node.file, 3)}:${node.line}`] : []),
+    ...(node.file ? [framePlace(node, 3)] : []),
   ];
 }
 
@@ -152,7 +152,7 @@ function drawBox(
   if (nameWidth > room) return;
   const halo = noFrame && fill ? { halo: fill.fill } : {};
   renderer.text(name, x + 6, y + rowHeight / 2, { fill: ink, bold: true, ...halo });
-  const place = node.file ? `${pathTail(node.file, 1)}:${node.line} · ` : "";
+  const place = node.file ? `${framePlace(node, 1)} · ` : "";
   const detail = [`${place}${formatBytes(node.bytes)}`, formatBytes(node.bytes)].find(
     (text) => nameWidth + 8 + renderer.measure(text, {}) <= room,
   );

@@ -5,6 +5,7 @@ import { categoryFill, categoryLabel } from "../../base/palette.ts";
 import { plural } from "../../base/text.ts";
 import { formatBytes, formatCount, formatExactBytes, formatShare } from "../../base/units.ts";
 import type { Frame } from "../../data/frame.ts";
+import { stackText } from "../../data/stack_frames.ts";
 import type { Group, Holder, Holders } from "../../data/types.ts";
 import { groupFills } from "../../gfx/draw_stack.ts";
 import { readGroups } from "../../gfx/stack_model.ts";
@@ -243,8 +244,7 @@ function holderColumns(app: AppState, holders: Holders): Column<Holder>[] {
   const theme = app.themeName.value;
   const largest = Math.max(1, holders.rows[0]?.bytes ?? 1);
   const fill = (row: Holder) => categoryFill(theme, row.category).fill;
-  const tip = (row: Holder) =>
-    row.stack.map((frame) => `${frame.function} ${frame.file}:${frame.line}`).join("\n") || "no frames recorded";
+  const tip = (row: Holder) => stackText(row.stack) || "no frames recorded";
   const places: Column<Holder>[] =
     holders.by === "stack"
       ? [

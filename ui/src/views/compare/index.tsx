@@ -1,8 +1,9 @@
 /** Compare: two heaps of this session on one scale, and what grew or shrank between their peaks. */
 
 import { categoryLabel } from "../../base/palette.ts";
-import { pathTail } from "../../base/text.ts";
+import { fileName } from "../../base/text.ts";
 import { formatByteChange, formatBytes, formatCount, formatExactBytes } from "../../base/units.ts";
+import { framePlace, stackText, usefulFrame } from "../../data/stack_frames.ts";
 import type { Compare, CompareRow, Heap, Session } from "../../data/types.ts";
 import { useApp, useJson } from "../../state/context.ts";
 import { bytesColumn } from "../../widgets/columns.tsx";
@@ -16,7 +17,7 @@ import { compareSentence, defaultPair } from "./model.ts";
 import "./style.css";
 
 function heapName(session: Session, heap: Heap): string {
-  const file = session.sources[heap.source]?.file.split(/[\\/]/).at(-1) ?? "";
+  const file = fileName(session.sources[heap.source]?.file ?? "");
   return `${file} ${heap.id}`;
 }
 
@@ -118,22 +119,17 @@ function HeapSelect({ label, value, onChange }: { label: string; value: number; 
 }
 
 function rowName(row: CompareRow): string {
-  return (
-    row.label ??
-    row.stack.find((frame) => frame.useful !== false)?.function ??
-    row.stack[0]?.function ??
-    "no Python frame"
-  );
+  return row.label ?? usefulFrame(row.stack)?.function ?? "no Python frame";
 }
 
 function rowPlace(row: CompareRow): string {
-  const frame = row.stack.find((one) => one.useful !== false) ?? row.stack[0];
-  return row.where ?? (frame ? `${pathTail(frame.file)}:${frame.line}` : "");
+  const frame = usefulFrame(row.stack);
+  return row.where ?? (frame ? framePlace(frame) : "");
 }
 
 function compareColumns(grew: string, shrank: string, rows: readonly CompareRow[]): Column<CompareRow>[] {
   const largest = rows.reduce((most, row) => Math.max(most, Math.abs(row.delta_bytes)), 1);
-  const tip = (row: CompareRow) => row.stack.map((frame) => `${frame.function} ${frame.file}:${frame.line}`).join("\n");
+  const tip = (row: CompareRow) => stackText(row.stack);
   return [
     {
       id: "holder",

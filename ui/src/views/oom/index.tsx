@@ -1,8 +1,8 @@
 /** Out of memory: why each failed allocation failed, what would have fitted, and who held the memory then. */
 import { categoryFill, categoryLabel } from "../../base/palette.ts";
-import { pathTail } from "../../base/text.ts";
 import { formatBytes, formatCount, formatExactBytes } from "../../base/units.ts";
 import type { Oom, OomHolder, OomRemedy, OomReport } from "../../data/job_types.ts";
+import { framePlace, stackText, usefulFrame } from "../../data/stack_frames.ts";
 import type { AppState } from "../../state/app_state.ts";
 import { useApp, useJson } from "../../state/context.ts";
 import { countColumn, mainBytesColumn } from "../../widgets/columns.tsx";
@@ -143,10 +143,10 @@ const remedyColumns: Column<OomRemedy>[] = [
 
 function holderColumns(theme: "light" | "dark"): Column<OomHolder>[] {
   const place = (row: OomHolder) => {
-    const frame = row.stack.find((one) => one.useful !== false) ?? row.stack[0];
-    return frame ? `${pathTail(frame.file)}:${frame.line}` : "";
+    const frame = usefulFrame(row.stack);
+    return frame ? framePlace(frame) : "";
   };
-  const tip = (row: OomHolder) => row.stack.map((frame) => `${frame.function} ${frame.file}:${frame.line}`).join("\n");
+  const tip = (row: OomHolder) => stackText(row.stack);
   return [
     {
       id: "holder",

@@ -1,5 +1,6 @@
 /** Out of memory in rows: the room of the request, the idle memory by kind; pure. */
 import type { OomHolder, OomRemedy, OomReport } from "../../data/job_types.ts";
+import { usefulFrame } from "../../data/stack_frames.ts";
 import type { IdleKinds } from "../../data/types.ts";
 
 export interface RoomRow {
@@ -47,6 +48,5 @@ export function fitText(remedy: OomRemedy): string {
 
 export function holderName(holder: OomHolder): string {
   if (holder.is_other) return "everything else";
-  const frame = holder.stack.find((one) => one.useful !== false) ?? holder.stack[0];
-  return frame?.function ?? "no Python frame";
+  return usefulFrame(holder.stack)?.function ?? "no Python frame";
 }

@@ -1,7 +1,8 @@
 /** What the overview says, from the summary and the findings; pure. */
 import { categoryLabel, categoryRank } from "../../base/palette.ts";
-import { plural } from "../../base/text.ts";
+import { capitalised, plural } from "../../base/text.ts";
 import { formatBytes, formatCount, formatShare } from "../../base/units.ts";
+import { stackText } from "../../data/stack_frames.ts";
 import type { ExplainHeap, Heap, Holders, Missing, SummaryHeap, SummaryHolder } from "../../data/types.ts";
 
 /** A category is named in the headline from this share of the peak on. */
@@ -86,11 +87,7 @@ export function headline(heap: Heap, summary: SummaryHeap | null, held: readonly
   if (!largest || largest.bytes < bytes * tellingShare) return `At its peak this run holds ${bound}${what}.`;
   const name = categoryLabel(largest.category);
   const verb = /s$/.test(name) ? "are" : "is";
-  return `At its peak this run holds ${bound}${what}. ${capital(name)} ${verb} ${formatShare(largest.bytes / bytes)} of it.`;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return `At its peak this run holds ${bound}${what}. ${capitalised(name)} ${verb} ${formatShare(largest.bytes / bytes)} of it.`;
 }
 
 /** Second line: how long, where the peak lies, what is only a lower bound. */
@@ -139,7 +136,7 @@ export function stackRows(holders: Holders): HolderRow[] {
     category: holder.category,
     bytes: holder.bytes,
     blockCount: holder.block_count,
-    tip: holder.stack.map((frame) => `${frame.function} ${frame.file}:${frame.line}`).join("\n"),
+    tip: stackText(holder.stack),
     isRest: false,
   }));
   const rest = holders.row_count - listed.length;

@@ -1,4 +1,5 @@
 /** What the planner is asked for, as parameters of its question, and how its terms are coloured. */
+import { capitalised } from "../../base/text.ts";
 import { formatByteChange } from "../../base/units.ts";
 import type { Plan, PlanDevice, PlanTerm } from "../../data/plan_types.ts";
 import type { Parameters } from "../../data/source.ts";
@@ -40,7 +41,7 @@ export function termCategory(term: string): string {
 
 export function termTitle(term: string): string {
   const words = term.replaceAll("_", " ").replace(/\bkv\b/, "KV");
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return capitalised(words);
 }
 
 export interface Slider {

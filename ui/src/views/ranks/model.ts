@@ -1,10 +1,11 @@
 /** Ranks as rows and bars; pure. */
 import { categoryLabel, categoryRank, isCategory } from "../../base/palette.ts";
+import { fileName } from "../../base/text.ts";
 import type { Rank } from "../../data/job_types.ts";
 
 /** "rank 3", else the name of the file. */
 export function rankName(rank: Rank): string {
-  return rank.rank === null ? (rank.file.split(/[\\/]/).at(-1) ?? rank.file) : `rank ${rank.rank}`;
+  return rank.rank === null ? fileName(rank.file) : `rank ${rank.rank}`;
 }
 
 /** "pp 1, tp 3" */

@@ -1,6 +1,6 @@
 /** Draws the segments of one moment: outlined boxes, blocks in the colour of their group, holes hatched. */
 import type { Fill, Theme } from "../../base/palette.ts";
-import { plural } from "../../base/text.ts";
+import { capitalised, plural } from "../../base/text.ts";
 import { formatBytes, formatCount } from "../../base/units.ts";
 import { type Frame, noneU32 } from "../../data/frame.ts";
 import { type Renderer, rectPoints } from "../../gfx/renderer.ts";
@@ -49,7 +49,7 @@ export function drawState(renderer: Renderer, scene: StateScene): void {
 function drawPool(renderer: Renderer, scene: StateScene, pool: PoolLayout, top: number): void {
   const { theme, width } = scene;
   const name = scene.isProfile ? "named addresses" : `${pool.pool} pool, stream ${pool.stream}`;
-  renderer.text(name.charAt(0).toUpperCase() + name.slice(1), 0, top + 10, { fill: theme.ink, bold: true, size: 13 });
+  renderer.text(capitalised(name), 0, top + 10, { fill: theme.ink, bold: true, size: 13 });
   const nameWidth = renderer.measure(name, { bold: true, size: 13 });
   const facts = poolFacts(pool, scene.isProfile).find((text) => nameWidth + 16 + renderer.measure(text, {}) < width);
   if (facts) renderer.text(facts, width, top + 10, { fill: theme.ink3, align: "right" });

@@ -53,10 +53,7 @@ export function MarkTable() {
         rows={marks}
         rowKey={(mark) => mark.index}
         maxHeight="220px"
-        onSelect={(mark) => {
-          app.setCursor(anchorSeq(mark, explain));
-          app.showRange({ begin: mark.begin_seq, end: mark.end_seq });
-        }}
+        onSelect={(mark) => app.showOnTimeline(anchorSeq(mark, explain), { begin: mark.begin_seq, end: mark.end_seq })}
       />
     </details>
   );
