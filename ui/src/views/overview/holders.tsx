@@ -85,7 +85,7 @@ function holderColumns(theme: "light" | "dark", rows: readonly HolderRow[], tota
       id: "holder",
       title: "holder",
       // Operations of a model have long names and no place; stacks have both.
-      width: rows.some((row) => row.category === "operation") ? "36%" : "23%",
+      width: rows.some((row) => row.category === "operation") ? "36%" : "30%",
       value: (row) => row.name,
       cell: (row) => <NamedSwatch fill={fill(row)} name={row.name} />,
       tip: (row) => row.tip,

@@ -139,7 +139,7 @@ function ModelAndCard({ choices, wish, filledCard }: { choices: PlanChoices; wis
 function ChooseModel({ models }: { models: readonly string[] }) {
   const app = useApp();
   return (
-    <Notice title="Choose a model, or write its sizes at the left.">
+    <Notice title="Choose a model, or write its sizes as the model.">
       <p>A configuration of your own: memstrata plan --model config.json -o plan.html</p>
       <div class="ms-plan__models">
         {models.map((name) => (
