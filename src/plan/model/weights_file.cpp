@@ -152,7 +152,7 @@ Result<ModelDescription> DescribeWeightsFile(const std::string& path) {
     MEMSTRATA_ASSIGN_OR_RETURN(const WeightsHeader header, ReadHeader(file));
     for (const StoredTensor& tensor : header.tensors) model.parameters.push_back(ParameterOf(tensor));
     bytes += header.total_bytes;
-    model.parameter_count += header.parameter_count;
+    MEMSTRATA_TRY(AddElements(header.parameter_count, model.parameter_count));
     cut_count += header.is_cut ? 1 : 0;
     if (!header.metadata.IsEmpty() && metadata.IsEmpty()) metadata = header.metadata;
   }
