@@ -161,7 +161,6 @@ Result<ModelDescription> DescribeWeightsFile(const std::string& path) {
     model.notes.push_back(
         fmt::format("{} file(s) end before their tensors do; only the headers were used.", cut_count));
   MEMSTRATA_TRY(UseGgufMetadata(metadata, model));
-  if (model.hidden == 0) model.notes.push_back("The header says nothing of layers and heads: weights alone.");
   return model;
 }
 
