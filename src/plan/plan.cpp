@@ -113,7 +113,7 @@ Status CheckUses(const PlanRequest& request) {
                             request.profile->engine, Name(w.engine)));
   int64_t widest = 0;
   for (const ParameterSpec& parameter : request.model.parameters) {
-    if (IsAdaptable(parameter)) widest = std::max({widest, parameter.shape[0], parameter.shape[1]});
+    if (IsLinearMatrix(parameter)) widest = std::max({widest, parameter.shape[0], parameter.shape[1]});
   }
   if (widest > 0 && w.lora_rank > widest)
     return fail(

@@ -215,9 +215,7 @@ void AddPackedOverhead(const PlanRequest& request, DevicePlan& device) {
   if (request.workload.weight_format == WeightFormat::kAsPrecision) return;
   double packed = 0;
   for (const ParameterSpec& parameter : request.model.parameters) {
-    const bool is_linear =
-        parameter.role == Role::kColumn || parameter.role == Role::kRow || parameter.role == Role::kReplicatedLinear;
-    if (is_linear && parameter.shape.size() == 2 && !parameter.keeps_precision)
+    if (IsLinearMatrix(parameter) && !parameter.keeps_precision)
       packed += static_cast<double>(CountElements(parameter));
   }
   const Constant& fixed = GetConstant("packed_training_fixed_bytes");
