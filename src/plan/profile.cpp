@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/outside.h"
 #include "plan/plan.h"
 #include "plan/toml_table.h"
 
@@ -106,8 +107,7 @@ std::optional<double> WorkingSlope(const std::vector<CalibrationSample>& samples
 uint64_t WorkingBytes(const DevicePlan& device) {
   uint64_t bytes = 0;
   for (const Line& line : device.lines) {
-    const bool is_outside = line.term == "fragmentation" || line.term == "context" || line.term == "communicators";
-    if (!line.is_persistent && !is_outside) bytes += line.bytes;
+    if (!line.is_persistent && !IsOutside(line)) bytes += line.bytes;
   }
   return bytes;
 }
