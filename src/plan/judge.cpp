@@ -106,11 +106,11 @@ void Judge(const PlanRequest& request, Plan& plan) {
   target.runs_engine = RunsOn(plan.workload.engine, request.card->vendor);
   target.can_join = request.card->joins || request.workload.parallel.DeviceCount() == 1;
   const bool has_memory = worst.simulation_fits.value_or(target.margin_bytes >= 0);
-  plan.fits = has_memory && target.unsupported.empty() && target.runs_engine && target.can_join;
+  const bool is_supported = target.unsupported.empty() && target.runs_engine && target.can_join;
+  plan.fits = has_memory && is_supported;
   plan.fits_at_high = *plan.fits && target.margin_at_high_bytes >= 0;
   plan.verdict = VerdictOf(request, target, has_memory, *plan.fits_at_high);
-  const bool is_possible = margin(worst.low_bytes) >= 0 && target.unsupported.empty() && target.runs_engine;
-  if (!request.model.assumed_structure.empty() && is_possible) {
+  if (!request.model.assumed_structure.empty() && is_supported && margin(worst.low_bytes) >= 0) {
     plan.fits = plan.fits_at_high = std::nullopt;
     plan.verdict = fmt::format("Cannot tell whether it fits on {}: {} By that guess it needs {}, between {} and {}.",
                                CardText(request), request.model.assumed_structure, SizeText(worst.total_bytes),
