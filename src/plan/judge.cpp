@@ -48,11 +48,9 @@ std::string CardText(const PlanRequest& request) {
                      request.workload.devices);
 }
 
-std::string SizeText(uint64_t bytes) { return FormatBytes(static_cast<int64_t>(bytes)); }
-
 std::string ShareText(const PlanRequest& request) {
   if (request.card->visible_bytes == UsableBytes(request)) return "";
-  return fmt::format(" of the {} that the engine takes", FormatBytes(static_cast<int64_t>(UsableBytes(request))));
+  return fmt::format(" of the {} that the engine takes", FormatBytes(UsableBytes(request)));
 }
 
 std::string VerdictOf(const PlanRequest& request, const Target& target, bool has_memory, bool is_sure) {
@@ -113,8 +111,8 @@ void Judge(const PlanRequest& request, Plan& plan) {
   if (!request.model.assumed_structure.empty() && is_supported && margin(worst.low_bytes) >= 0) {
     plan.fits = plan.fits_at_high = std::nullopt;
     plan.verdict = fmt::format("Cannot tell whether it fits on {}: {} By that guess it needs {}, between {} and {}.",
-                               CardText(request), request.model.assumed_structure, SizeText(worst.total_bytes),
-                               SizeText(worst.low_bytes), SizeText(worst.high_bytes));
+                               CardText(request), request.model.assumed_structure, FormatBytes(worst.total_bytes),
+                               FormatBytes(worst.low_bytes), FormatBytes(worst.high_bytes));
   }
   plan.target = std::move(target);
 }
