@@ -58,7 +58,7 @@ Status SetInputs(const CsvRow& row, plan::Workload& workload) {
 
 Result<PlanRequest> RequestOf(const CsvRow& row, const std::string& folder) {
   PlanRequest request;
-  request.searches_largest = false;
+  request.searches_largest = request.suggests_changes = false;
   MEMSTRATA_ASSIGN_OR_RETURN(request.model, plan::DescribeAny(folder + "configs/" + Cell(row, "config") + ".json"));
   MEMSTRATA_TRY(SetInputs(row, request.workload));
   const auto id = CardIds().find(Cell(row, "card"));

@@ -153,7 +153,7 @@ plan::Parallel ParallelOf(const CsvRow& row, const ConfigJson& arguments, int64_
 
 PlanRequest RequestOf(const CsvRow& row, const ConfigJson& arguments) {
   PlanRequest request;
-  request.searches_largest = false;
+  request.searches_largest = request.suggests_changes = false;
   plan::Workload& w = request.workload;
   w.engine = plan::Engine::kMegatron;
   const int64_t tensor = std::max<int64_t>(1, Whole(arguments, "tensor-model-parallel-size", 1));

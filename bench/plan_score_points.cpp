@@ -143,7 +143,7 @@ void SetServing(const CsvRow& row, plan::Workload& w) {
 
 PlanRequest RequestOf(const CsvRow& row) {
   PlanRequest request;
-  request.searches_largest = false;
+  request.searches_largest = request.suggests_changes = false;
   plan::Workload& w = request.workload;
   const std::string& mode = Cell(row, "mode");
   w.task = mode == "inference" ? plan::Task::kGenerate : mode == "serve" ? plan::Task::kServe : plan::Task::kTrain;

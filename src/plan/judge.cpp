@@ -48,11 +48,9 @@ std::string CardText(const PlanRequest& request) {
                      request.workload.devices);
 }
 
-std::string SizeText(uint64_t bytes) { return FormatBytes(static_cast<int64_t>(bytes)); }
-
 std::string ShareText(const PlanRequest& request) {
   if (request.card->visible_bytes == UsableBytes(request)) return "";
-  return fmt::format(" of the {} that the engine takes", FormatBytes(static_cast<int64_t>(UsableBytes(request))));
+  return fmt::format(" of the {} that the engine takes", FormatBytes(UsableBytes(request)));
 }
 
 std::string VerdictOf(const PlanRequest& request, const Target& target, bool has_memory, bool is_sure) {
@@ -106,15 +104,15 @@ void Judge(const PlanRequest& request, Plan& plan) {
   target.runs_engine = RunsOn(plan.workload.engine, request.card->vendor);
   target.can_join = request.card->joins || request.workload.parallel.DeviceCount() == 1;
   const bool has_memory = worst.simulation_fits.value_or(target.margin_bytes >= 0);
-  plan.fits = has_memory && target.unsupported.empty() && target.runs_engine && target.can_join;
+  const bool is_supported = target.unsupported.empty() && target.runs_engine && target.can_join;
+  plan.fits = has_memory && is_supported;
   plan.fits_at_high = *plan.fits && target.margin_at_high_bytes >= 0;
   plan.verdict = VerdictOf(request, target, has_memory, *plan.fits_at_high);
-  const bool is_possible = margin(worst.low_bytes) >= 0 && target.unsupported.empty() && target.runs_engine;
-  if (!request.model.assumed_structure.empty() && is_possible) {
+  if (!request.model.assumed_structure.empty() && is_supported && margin(worst.low_bytes) >= 0) {
     plan.fits = plan.fits_at_high = std::nullopt;
     plan.verdict = fmt::format("Cannot tell whether it fits on {}: {} By that guess it needs {}, between {} and {}.",
-                               CardText(request), request.model.assumed_structure, SizeText(worst.total_bytes),
-                               SizeText(worst.low_bytes), SizeText(worst.high_bytes));
+                               CardText(request), request.model.assumed_structure, FormatBytes(worst.total_bytes),
+                               FormatBytes(worst.low_bytes), FormatBytes(worst.high_bytes));
   }
   plan.target = std::move(target);
 }

@@ -6,26 +6,23 @@
 
 #include "plan/constants.h"
 #include "plan/layer_activations.h"
+#include "plan/outside.h"
 #include "plan/sharded_states.h"
 #include "plan/simulated_step.h"
 
 namespace memstrata::plan {
 namespace {
 
-bool HasOwnStates(OptimizerName name) {
-  return name == OptimizerName::kAdamW8bit || name == OptimizerName::kLion || name == OptimizerName::kMuon;
-}
-
-PlanRequest NearestOf(const PlanRequest& request) {
-  PlanRequest nearest = request;
-  nearest.workload.is_compiled = false;
-  if (HasOwnStates(request.workload.optimizer)) nearest.workload.optimizer = OptimizerName::kAdamWFused;
+Workload NearestOf(const Workload& workload) {
+  Workload nearest = workload;
+  nearest.is_compiled = false;
+  if (!HasSimulatedOptimizer(workload.optimizer)) nearest.optimizer = OptimizerName::kAdamWFused;
   return nearest;
 }
 
 // Of what a compiled layer saves to what an eager one does.
 double CompiledShare(const PlanRequest& request) {
-  const Workload eager = NearestOf(request).workload;
+  const Workload eager = NearestOf(request.workload);
   double compiled_bytes = 0;
   double eager_bytes = 0;
   for (int64_t layer = 0; layer < request.model.layer_count; ++layer) {
@@ -72,11 +69,10 @@ void FuseLayers(const PlanRequest& request, DevicePlan& device) {
   device.states.activations_end_of_forward = static_cast<uint64_t>(activations * share);
 }
 
-// Terms inside the framework's allocator.
 uint64_t InsideBytes(const DevicePlan& device) {
   uint64_t bytes = 0;
   for (const Line& line : device.lines) {
-    if (line.term != "context" && line.term != "communicators" && line.term != "fragmentation") bytes += line.bytes;
+    if (!IsOutside(line)) bytes += line.bytes;
   }
   return bytes;
 }
@@ -84,13 +80,16 @@ uint64_t InsideBytes(const DevicePlan& device) {
 }  // namespace
 
 bool IsNearSimulation(const PlanRequest& request) {
-  return request.workload.task == Task::kTrain && !CanSimulate(request) && CanSimulate(NearestOf(request));
+  return request.workload.task == Task::kTrain && !CanSimulate(request.model, request.workload) &&
+         CanSimulate(request.model, NearestOf(request.workload));
 }
 
 DevicePlan NearSimulatedDevice(const PlanRequest& request) {
-  DevicePlan device = SimulateDevice(NearestOf(request));
+  PlanRequest nearest = request;
+  nearest.workload = NearestOf(request.workload);
+  DevicePlan device = SimulateDevice(nearest);
   const double eager_bytes = static_cast<double>(std::max<uint64_t>(1, InsideBytes(device)));
-  if (HasOwnStates(request.workload.optimizer)) ReplaceStates(request, device);
+  if (!HasSimulatedOptimizer(request.workload.optimizer)) ReplaceStates(request, device);
   if (request.workload.is_compiled) FuseLayers(request, device);
   device.framework_peak_bytes = InsideBytes(device);
   const double reserved = static_cast<double>(device.framework_reserved_bytes) / eager_bytes;

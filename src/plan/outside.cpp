@@ -76,6 +76,10 @@ void AddWorkspaces(const PlanRequest& request, DevicePlan& device) {
   if (std::optional<Line> grouped = GroupedExpertsLine(request)) device.lines.push_back(std::move(*grouped));
 }
 
+bool IsOutside(const Line& line) {
+  return line.term == "context" || line.term == "communicators" || line.term == "fragmentation" || line.term == "asset";
+}
+
 int64_t CommunicatorCount(const Parallel& p) {
   int64_t count = 0;
   for (const int64_t degree : {p.tensor, p.pipeline, p.context, p.expert, p.data}) count += degree > 1 ? 1 : 0;

@@ -16,6 +16,8 @@ bool UsesCuda(const std::optional<Card>& card);
 void AddWorkspaces(const PlanRequest& request, DevicePlan& device);
 /// Context and communicators, outside it.
 void AddOutsideLines(const PlanRequest& request, DevicePlan& device);
+/// True for lines outside of what the framework's allocator reports as allocated.
+bool IsOutside(const Line& line);
 /// Communicators that a rank of this job makes.
 int64_t CommunicatorCount(const Parallel& parallel);
 

@@ -113,7 +113,7 @@ Status CheckUses(const PlanRequest& request) {
                             request.profile->engine, Name(w.engine)));
   int64_t widest = 0;
   for (const ParameterSpec& parameter : request.model.parameters) {
-    if (IsAdaptable(parameter)) widest = std::max({widest, parameter.shape[0], parameter.shape[1]});
+    if (IsLinearMatrix(parameter)) widest = std::max({widest, parameter.shape[0], parameter.shape[1]});
   }
   if (widest > 0 && w.lora_rank > widest)
     return fail(
@@ -201,8 +201,7 @@ void Sum(DevicePlan& device) {
   uint64_t inside_low_bytes = 0;
   uint64_t inside_high_bytes = 0;
   for (const Line& line : device.lines) {
-    const bool is_outside =
-        line.term == "context" || line.term == "communicators" || line.term == "fragmentation" || line.term == "asset";
+    const bool is_outside = IsOutside(line);
     device.total_bytes += line.bytes;
     (is_outside ? low_bytes : inside_low_bytes) += line.low_bytes;
     (is_outside ? high_bytes : inside_high_bytes) += line.high_bytes;
@@ -222,7 +221,7 @@ std::vector<DevicePlan> MakeDevices(const PlanRequest& request) {
   if (IsAssetsAlone(request)) {
     devices.emplace_back();
     AddOutsideLines(request, devices.back());
-  } else if (CanSimulate(request)) {
+  } else if (CanSimulate(request.model, request.workload)) {
     devices.push_back(SimulateDevice(request));
   } else if (IsNearSimulation(request)) {
     devices.push_back(NearSimulatedDevice(request));
@@ -356,7 +355,8 @@ void Explain(const PlanRequest& request, Plan& plan) {
     plan.diagnostics.push_back(
         {"info", "unused_keys", fmt::format("Keys of the configuration that the plan does not use: {}.", keys)});
   }
-  if (!CanSimulate(request) && request.workload.engine == Engine::kTorch && request.workload.task == Task::kTrain) {
+  if (!CanSimulate(request.model, request.workload) && request.workload.engine == Engine::kTorch &&
+      request.workload.task == Task::kTrain) {
     plan.diagnostics.push_back(
         {"info", "closed_form",
          "This case is planned by closed forms, not by a simulated step; its bounds are wider."});

@@ -94,6 +94,10 @@ TEST(Plan, AnAssumedStructureNeverFits) {
   for (const Line& line : plan->storage_lines) EXPECT_EQ(line.basis, Basis::kAssumed) << line.term;
   const Plan impossible = *MakePlan(UnknownModel("512MiB"));  // less than the low bound
   EXPECT_EQ(impossible.fits, false);
+  PlanRequest slices = UnknownModel("h100-mig-3g");
+  EXPECT_EQ(MakePlan(slices)->fits, std::nullopt);
+  ASSERT_TRUE(SetInput(slices.workload, "parallel", "tp=2"));  // slices do not work together, whatever the model is
+  EXPECT_EQ(MakePlan(slices)->fits, false);
 }
 
 TEST(Plan, EachStageHasItsOwnDevice) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/outside.h"
 #include "plan/plan.h"
 #include "plan/toml_table.h"
 
@@ -65,14 +66,6 @@ void CorrectReserved(const Profile& profile, DevicePlan& device) {
   }
 }
 
-}  // namespace
-
-namespace {
-
-double CorrectionOf(const CalibrationSample& sample) {
-  return static_cast<double>(sample.measured_peak_bytes) - static_cast<double>(sample.planned_peak_bytes);
-}
-
 // Slope of the corrections over the working bytes; nothing when these are too few or too alike to tell.
 std::optional<double> WorkingSlope(const std::vector<CalibrationSample>& samples) {
   constexpr double kLeastSpread = 1.5;
@@ -89,13 +82,13 @@ std::optional<double> WorkingSlope(const std::vector<CalibrationSample>& samples
   double mean_correction = 0;
   for (const CalibrationSample& sample : samples) {
     mean_working += static_cast<double>(sample.working_bytes) / count;
-    mean_correction += CorrectionOf(sample) / count;
+    mean_correction += static_cast<double>(sample.CorrectionBytes()) / count;
   }
   double product = 0;
   double square = 0;
   for (const CalibrationSample& sample : samples) {
     const double distance = static_cast<double>(sample.working_bytes) - mean_working;
-    product += distance * (CorrectionOf(sample) - mean_correction);
+    product += distance * (static_cast<double>(sample.CorrectionBytes()) - mean_correction);
     square += distance * distance;
   }
   return std::clamp(product / square, -kLargestRatio, kLargestRatio);
@@ -106,8 +99,7 @@ std::optional<double> WorkingSlope(const std::vector<CalibrationSample>& samples
 uint64_t WorkingBytes(const DevicePlan& device) {
   uint64_t bytes = 0;
   for (const Line& line : device.lines) {
-    const bool is_outside = line.term == "fragmentation" || line.term == "context" || line.term == "communicators";
-    if (!line.is_persistent && !is_outside) bytes += line.bytes;
+    if (!line.is_persistent && !IsOutside(line)) bytes += line.bytes;
   }
   return bytes;
 }
@@ -126,7 +118,8 @@ Profile FitProfile(const std::vector<CalibrationSample>& samples) {
   std::vector<double> offsets;
   std::vector<double> ratios;
   for (const CalibrationSample& sample : samples) {
-    offsets.push_back(CorrectionOf(sample) - slope.value_or(0) * static_cast<double>(sample.working_bytes));
+    offsets.push_back(static_cast<double>(sample.CorrectionBytes()) -
+                      slope.value_or(0) * static_cast<double>(sample.working_bytes));
     if (sample.reserved_peak_bytes && sample.measured_peak_bytes > 0) {
       ratios.push_back(static_cast<double>(*sample.reserved_peak_bytes) /
                        static_cast<double>(sample.measured_peak_bytes));

@@ -31,6 +31,10 @@ struct CalibrationSample {
   uint64_t measured_peak_bytes = 0;
   std::optional<uint64_t> reserved_peak_bytes;
   uint64_t working_bytes = 0;  // of the planned peak, what comes and goes
+
+  int64_t CorrectionBytes() const {
+    return static_cast<int64_t>(measured_peak_bytes) - static_cast<int64_t>(planned_peak_bytes);
+  }
 };
 
 /// Lines inside the framework's peak that do not stay.

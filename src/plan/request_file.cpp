@@ -29,6 +29,12 @@ bool FileExists(const std::string& path) {
   return file != nullptr;
 }
 
+Result<ModelDescription> DescribeWeights(const std::string& path) {
+  Result<ModelDescription> model = DescribeWeightsFile(path);
+  if (!model) return tl::unexpected(WithFile(model.error(), path));
+  return model;
+}
+
 Result<ModelDescription> DescribeFile(const std::string& path);
 
 // A checkpoint as Hugging Face lays it out: the configuration says the layers, the weights' headers their bytes.
@@ -47,13 +53,10 @@ Result<ModelDescription> DescribeFolder(const std::string& folder) {
   MEMSTRATA_ASSIGN_OR_RETURN(ModelDescription model, DescribeFile(config));
   model.name = std::filesystem::path(folder + "/").parent_path().filename().string();
   if (weights.empty()) return model;
-  MEMSTRATA_ASSIGN_OR_RETURN(const ModelDescription stored, DescribeFile(weights));
+  MEMSTRATA_ASSIGN_OR_RETURN(const ModelDescription stored, DescribeWeights(weights));
   model.stored_weight_bytes = stored.stored_weight_bytes;
   model.source += " and " + stored.source;
-  for (const std::string& note : stored.notes) {
-    if (note.starts_with("The header says nothing")) continue;  // the configuration does
-    model.notes.push_back(note);
-  }
+  model.notes.insert(model.notes.end(), stored.notes.begin(), stored.notes.end());
   if (!model.stored_format && stored.parameter_count != model.parameter_count) {
     model.notes.push_back(fmt::format("The weights files hold {} parameters, the configuration makes {}.",
                                       stored.parameter_count, model.parameter_count));
@@ -65,8 +68,8 @@ Result<ModelDescription> DescribeFile(const std::string& path) {
   std::error_code problem;
   if (std::filesystem::is_directory(path, problem)) return DescribeFolder(path);
   if (path.ends_with(".safetensors") || path.ends_with(".gguf") || path.ends_with(".index.json")) {
-    Result<ModelDescription> model = DescribeWeightsFile(path);
-    if (!model) return tl::unexpected(WithFile(model.error(), path));
+    MEMSTRATA_ASSIGN_OR_RETURN(ModelDescription model, DescribeWeights(path));
+    if (model.hidden == 0) model.notes.push_back("The header says nothing of layers and heads: weights alone.");
     return model;
   }
   MEMSTRATA_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(path, kMaxConfigBytes));

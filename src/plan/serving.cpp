@@ -69,10 +69,6 @@ void AddCache(const ModelDescription& model, const Workload& w, const char* term
        "cache of each layer kind, docs/explanation/planning.md", false, "concurrency, sequence, kv-bits, parallel"});
 }
 
-}  // namespace
-
-namespace {
-
 // Peak of one step: of llama.cpp its compute buffer, of the others what a dummy step was seen to take.
 Line StepLine(const ModelDescription& model, const Workload& w) {
   if (w.engine == Engine::kLlamaCpp) {

@@ -37,7 +37,7 @@ int64_t AdapterCount(const ParameterSpec& parameter, const ModelDescription& mod
       return workload.lora_rank * (parameter.shape[0] + parameter.shape[1]);
     case Adapter::kScaleAndBias:
       if (parameter.role == Role::kNorm) return CountElements(parameter);
-      return IsAdaptable(parameter) || parameter.role == Role::kHead ? 2 * parameter.shape[0] : 0;
+      return IsLinearMatrix(parameter) || parameter.role == Role::kHead ? 2 * parameter.shape[0] : 0;
     case Adapter::kPrompt:
       return parameter.layer >= kFirstAdapterPromptLayer && parameter.name.ends_with("o_proj.weight")
                  ? kAdapterPromptTokens * model.hidden + 1
@@ -97,7 +97,7 @@ RankParameters ParametersOfRank(const ModelDescription& model, const Workload& w
       if (SplitsByTensor(parameter.role)) count = DivideUp(count, parallel.tensor);
       rank.dense += count;
     }
-    if (!IsAdaptable(parameter) && parameter.role != Role::kExpert) rank.beside_matrices += count;
+    if (!IsLinearMatrix(parameter) && parameter.role != Role::kExpert) rank.beside_matrices += count;
     const bool is_in_layer = parameter.layer >= 0 && parameter.layer < model.layer_count;
     if (is_in_layer) by_layer[static_cast<size_t>(parameter.layer)] += count;
     if (!is_in_layer) rank.outside_layers += count;

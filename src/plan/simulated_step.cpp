@@ -215,9 +215,7 @@ void AddPackedOverhead(const PlanRequest& request, DevicePlan& device) {
   if (request.workload.weight_format == WeightFormat::kAsPrecision) return;
   double packed = 0;
   for (const ParameterSpec& parameter : request.model.parameters) {
-    const bool is_linear =
-        parameter.role == Role::kColumn || parameter.role == Role::kRow || parameter.role == Role::kReplicatedLinear;
-    if (is_linear && parameter.shape.size() == 2 && !parameter.keeps_precision)
+    if (IsLinearMatrix(parameter) && !parameter.keeps_precision)
       packed += static_cast<double>(CountElements(parameter));
   }
   const Constant& fixed = GetConstant("packed_training_fixed_bytes");
@@ -266,11 +264,10 @@ bool HasSimulatedOptimizer(OptimizerName name) {
   return name != OptimizerName::kAdamW8bit && name != OptimizerName::kLion && name != OptimizerName::kMuon;
 }
 
-bool CanSimulate(const PlanRequest& request) {
-  const Workload& w = request.workload;
+bool CanSimulate(const ModelDescription& model, const Workload& w) {
   const bool is_usual = w.loss == Loss::kPlain && w.recompute != Recompute::kSelective;
-  if (!is_usual && request.model.decoder() == nullptr) return false;  // loss and layers of causal models only
-  return request.model.HasSimulatedStep() && w.engine == Engine::kTorch && w.parallel.DeviceCount() == 1 &&
+  if (!is_usual && model.decoder() == nullptr) return false;  // loss and layers of causal models only
+  return model.HasSimulatedStep() && w.engine == Engine::kTorch && w.parallel.DeviceCount() == 1 &&
          w.task != Task::kServe && (w.weight_format == WeightFormat::kAsPrecision || w.TrainsAdapters()) &&
          w.offload == Offload::kNone && HasSimulatedOptimizer(w.optimizer) && !w.is_compiled;
 }

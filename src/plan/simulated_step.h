@@ -7,7 +7,7 @@
 namespace memstrata::plan {
 
 /// True when the workload of this model can be simulated operation by operation on one device.
-bool CanSimulate(const PlanRequest& request);
+bool CanSimulate(const ModelDescription& model, const Workload& workload);
 /// True for optimizers whose step is simulated: PyTorch's own, and that of transformers.
 bool HasSimulatedOptimizer(OptimizerName name);
 DevicePlan SimulateDevice(const PlanRequest& request);

@@ -24,7 +24,7 @@ struct TomlTable {
   double Number(const std::string& key) const;  // 0 when absent
 };
 
-/// A basic string of TOML. Control characters have no place in a command or a name and become spaces.
+/// A basic string of TOML. Control characters are escaped, and bytes that are no UTF-8 replaced.
 std::string QuoteToml(std::string_view text);
 
 /// Parses at most 4 MiB; kCorruptInput says what is wrong and in which line.

@@ -129,10 +129,9 @@ std::optional<int64_t> StepTokens(const MeasuredPeak& peak, const plan::ModelDes
       const std::optional<int64_t> rows = RowsOf(size, width * static_cast<uint64_t>(model.vocabulary));
       if (!rows || *rows < kFewestTokens) continue;
       // The scores are there in both widths; a table of words is in neither.
-      const uint64_t other = static_cast<uint64_t>(*rows) * static_cast<uint64_t>(model.vocabulary) * (6 - width);
-      const bool has_other = std::any_of(peak.large_sizes.begin(), peak.large_sizes.end(), [&](uint64_t found) {
-        return RowsOf(found, other / static_cast<uint64_t>(*rows)) == rows;
-      });
+      const uint64_t other_row_bytes = (6 - width) * static_cast<uint64_t>(model.vocabulary);
+      const bool has_other = std::any_of(peak.large_sizes.begin(), peak.large_sizes.end(),
+                                         [&](uint64_t found) { return RowsOf(found, other_row_bytes) == rows; });
       const bool is_table = *rows == model.hidden;
       if (has_other && !is_table) return rows;
     }

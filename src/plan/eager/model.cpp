@@ -5,18 +5,11 @@
 #include "plan/model/adapter_targets.h"
 
 namespace memstrata::plan::eager {
-namespace {
-
-bool IsLinear(Role role) { return role == Role::kColumn || role == Role::kRow || role == Role::kReplicatedLinear; }
-
-}  // namespace
-
 ParameterSet::ParameterSet(Tape& tape, const std::vector<ParameterSpec>& specs, const std::vector<BufferSpec>& buffers,
                            DType dtype, const AdapterOptions& adapters)
     : specs_(specs), dtype_(dtype) {
   for (const ParameterSpec& spec : specs) {
-    const bool is_packed =
-        adapters.frozen_linear_bits > 0 && IsLinear(spec.role) && spec.shape.size() == 2 && !spec.keeps_precision;
+    const bool is_packed = adapters.frozen_linear_bits > 0 && IsLinearMatrix(spec) && !spec.keeps_precision;
     by_name_[spec.name] =
         is_packed ? &AddPacked(tape, spec.shape, dtype, adapters.frozen_linear_bits) : &Add(tape, spec.shape, dtype);
   }
@@ -62,7 +55,7 @@ void ParameterSet::AddAdapters(Tape& tape, const AdapterOptions& options) {
         break;
       case AdapterForm::kScaleAndBias:
         if (spec.role == Role::kNorm) weight->is_trainable = weight->value.requires_grad = true;
-        if ((IsLinear(spec.role) || spec.role == Role::kHead) && spec.shape.size() == 2) {
+        if (IsLinearMatrix(spec) || (spec.role == Role::kHead && spec.shape.size() == 2)) {
           Parameter& scale = Add(tape, {spec.shape[0]}, dtype_);
           adapters_[weight] = {.scale = &scale, .bias = &Add(tape, {spec.shape[0]}, dtype_)};
         }

@@ -59,14 +59,8 @@ std::string LastPart(const ParameterSpec& parameter) {
 
 }  // namespace
 
-bool IsAdaptable(const ParameterSpec& parameter) {
-  const bool is_linear =
-      parameter.role == Role::kColumn || parameter.role == Role::kRow || parameter.role == Role::kReplicatedLinear;
-  return is_linear && parameter.shape.size() == 2;
-}
-
 bool IsAdapterTarget(const ParameterSpec& parameter, const std::vector<std::string>& targets) {
-  if (!IsAdaptable(parameter) || !parameter.name.ends_with(".weight")) return false;
+  if (!IsLinearMatrix(parameter) || !parameter.name.ends_with(".weight")) return false;
   const std::string path = "." + parameter.name;
   return targets.empty() || std::any_of(targets.begin(), targets.end(), [&](const std::string& target) {
            return path.ends_with("." + target + ".weight");
@@ -92,7 +86,7 @@ std::vector<std::string> AdapterTargets(std::string_view model_type, const std::
 std::vector<std::string> AdaptableNames(const std::vector<ParameterSpec>& parameters) {
   std::vector<std::string> names;
   for (const ParameterSpec& parameter : parameters) {
-    if (!IsAdaptable(parameter)) continue;
+    if (!IsLinearMatrix(parameter)) continue;
     std::string name = LastPart(parameter);
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
   }

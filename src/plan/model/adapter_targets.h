@@ -9,14 +9,13 @@
 
 namespace memstrata::plan {
 
-/// True for weights that an adapter can stand beside: matrices of linear layers, not tables, heads or experts.
-bool IsAdaptable(const ParameterSpec& parameter);
-/// True for an adaptable weight whose last parts are one of `targets`, as PEFT compares them; no targets mean all.
+/// True for a matrix of a linear layer whose last parts are one of `targets`, as PEFT compares them; no targets mean
+/// all.
 bool IsAdapterTarget(const ParameterSpec& parameter, const std::vector<std::string>& targets);
 /// Each of `names` as the planner's own: "c_attn" of GPT-2 is its qkv_proj, "dense" of BERT three layers. Names that
 /// the family does not have stay as they are.
 std::vector<std::string> AdapterTargets(std::string_view model_type, const std::vector<std::string>& names);
-/// Last parts of the names of all adaptable weights, each once, in order.
+/// Last parts of the names of all matrices of linear layers, each once, in order.
 std::vector<std::string> AdaptableNames(const std::vector<ParameterSpec>& parameters);
 
 }  // namespace memstrata::plan

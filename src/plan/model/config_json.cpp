@@ -4,6 +4,8 @@
 #include <rapidjson/document.h>
 #include <rapidjson/error/en.h>
 
+#include <algorithm>
+
 namespace memstrata::plan {
 namespace {
 
@@ -98,6 +100,10 @@ std::vector<std::string> ConfigJson::DefaultedKeys() const {
 
 bool ConfigJson::Has(std::string_view key) const { return Find(key) != nullptr; }
 
+bool ConfigJson::HasOneOf(std::initializer_list<std::string_view> keys) const {
+  return std::any_of(keys.begin(), keys.end(), [this](std::string_view key) { return Has(key); });
+}
+
 bool ConfigJson::Mentions(std::string_view key) const { return FindMember(key) != nullptr; }
 
 std::optional<std::string> ConfigJson::Text(std::string_view key) const {
@@ -181,6 +187,12 @@ std::vector<std::string> ConfigJson::UnusedKeys() const {
     if (!used_->contains(name)) unused.push_back(std::move(name));
   }
   return unused;
+}
+
+Status CheckHeads(int64_t hidden, int64_t heads) {
+  if (heads > 0 && hidden % heads == 0) return {};
+  return Fail(ErrorCode::kInvalidArgument,
+              fmt::format("A hidden size of {} cannot be divided among {} attention heads.", hidden, heads));
 }
 
 }  // namespace memstrata::plan

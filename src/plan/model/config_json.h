@@ -26,6 +26,7 @@ class ConfigJson {
   std::vector<std::string> DefaultedKeys() const;
 
   bool Has(std::string_view key) const;
+  bool HasOneOf(std::initializer_list<std::string_view> keys) const;
   /// True also when it is null.
   bool Mentions(std::string_view key) const;
   std::optional<std::string> Text(std::string_view key) const;
@@ -65,5 +66,8 @@ class ConfigJson {
   std::shared_ptr<std::set<std::string, std::less<>>> used_;
   std::shared_ptr<ConfigJson> defaults_;
 };
+
+/// A sentence where a hidden size cannot be divided among so many attention heads.
+Status CheckHeads(int64_t hidden, int64_t heads);
 
 }  // namespace memstrata::plan

@@ -1,11 +1,9 @@
 #pragma once
 // What tells one family of decoders from another, as one row each: keys of the configuration that switch a part on,
 // and what holds without them. A family is known only by its row; sizes of its tensors are checked against
-// transformers' own by tests/data/model_counts.json.
+// transformers' own by tests/oracle/model_counts.jsonl.
 
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
 #include "plan/model/config_json.h"
@@ -23,9 +21,15 @@ struct Switch {
 inline constexpr Switch kAlways{"", true};
 inline constexpr Switch kNever{"", false};
 
+/// Of queries, keys and values; of attention's result; of the MLP.
+struct Biases {
+  Switch qkv{"attention_bias"};
+  Switch out{"attention_bias"};
+  Switch mlp{"mlp_bias"};
+};
+
 enum class NormPlace : uint8_t { kBefore, kAfter, kBoth };  // of attention and MLP
 enum class QkNorm : uint8_t { kNone, kHead, kWide };        // of queries and keys: one head's width, or all heads'
-enum class ResidualKind : uint8_t { kSerial, kParallel, kParallelOneNorm };
 enum class PositionKind : uint8_t { kRotary, kLearned, kNone };
 
 /// Which layers see only a window of earlier tokens, where `layer_types` does not say.
@@ -49,13 +53,11 @@ struct DecoderFamily {
   bool norm_has_bias = false;
   bool norm_has_weight = true;
   NormPlace norm_place = NormPlace::kBefore;
-  ResidualKind residual = ResidualKind::kSerial;
+  bool is_parallel = false;  // attention and MLP read the same norm of the same residual
   PositionKind position = PositionKind::kRotary;
   QkNorm qk_norm = QkNorm::kNone;
   Switch has_qk_norm = kAlways;  // where qk_norm is not kNone
-  Switch qkv_bias = {"attention_bias"};
-  Switch out_bias = {"attention_bias"};
-  Switch mlp_bias = {"mlp_bias"};
+  Biases biases = {};
   Switch head_bias = kNever;
   Switch ties_head = {"tie_word_embeddings"};
   std::string_view usual_activation = "silu";  // where the configuration names none

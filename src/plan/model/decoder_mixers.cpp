@@ -42,12 +42,10 @@ Status ReadNemotron(const ConfigJson& config, DecoderSpec& spec) {
 }
 
 // By `layer_types`: "attention" and "full_attention" against all others.
-Status ReadListed(const ConfigJson& config, DecoderSpec& spec) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const std::vector<std::string> types, ReadLayerTypes(config, spec.layer_count));
-  for (size_t i = 0; i < types.size() && i < spec.mixers.size(); ++i) {
+void AttendWhereListed(const std::vector<std::string>& types, DecoderSpec& spec) {
+  for (size_t i = 0; i < types.size(); ++i) {
     if (types[i] == "attention" || types[i] == "full_attention") spec.mixers[i] = MixerKind::kAttention;
   }
-  return {};
 }
 
 void AttendAt(const std::vector<int64_t>& layers, DecoderSpec& spec) {
@@ -63,7 +61,10 @@ Status ReadStateSpaceHybrid(const ConfigJson& config, DecoderSpec& spec) {
   spec.mixers = AllLayers(spec, type == "falcon_h1" ? MixerKind::kAttentionAndState : MixerKind::kStateSpace);
   if (type == "jamba") return ReadJamba(config, spec);
   if (type == "nemotron_h") return ReadNemotron(config, spec);
-  if (type == "granitemoehybrid") return ReadListed(config, spec);
+  if (type == "granitemoehybrid") {
+    MEMSTRATA_ASSIGN_OR_RETURN(const std::vector<std::string> types, ReadLayerTypes(config, spec.layer_count));
+    AttendWhereListed(types, spec);
+  }
   if (type == "bamba") AttendAt(config.Integers("attn_layer_indices"), spec);
   return {};
 }
@@ -82,8 +83,9 @@ Status ReadRecurrentHybrid(const ConfigJson& config, DecoderSpec& spec) {
     return {};
   }
   MEMSTRATA_ASSIGN_OR_RETURN(const std::vector<std::string> types, ReadLayerTypes(config, spec.layer_count));
-  if (!types.empty()) return ReadListed(config, spec);
-  if (type == "qwen3_next") {
+  if (!types.empty()) {
+    AttendWhereListed(types, spec);
+  } else if (type == "qwen3_next") {
     MEMSTRATA_ASSIGN_OR_RETURN(const int64_t period, config.Integer("full_attention_interval", 4));
     for (size_t i = 0; period > 0 && i < spec.mixers.size(); ++i) {
       if ((static_cast<int64_t>(i) + 1) % period == 0) spec.mixers[i] = MixerKind::kAttention;
@@ -98,7 +100,7 @@ Status ReadRecurrentHybrid(const ConfigJson& config, DecoderSpec& spec) {
 
 // LFM2 takes two thirds of the width, times a factor, rounded up.
 Status AdjustWidth(const ConfigJson& config, DecoderSpec& spec) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const int64_t width, config.IntegerOf({"block_ff_dim"}, spec.intermediate));
+  MEMSTRATA_ASSIGN_OR_RETURN(const int64_t width, config.Integer("block_ff_dim", spec.intermediate));
   spec.intermediate = width;
   if (!config.Flag("block_auto_adjust_ff_dim", true)) return {};
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t multiple, config.Integer("block_multiple_of", 256));

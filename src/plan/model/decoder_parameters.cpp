@@ -123,6 +123,12 @@ void AddPredictionLayers(const DecoderSpec& spec, ParameterBuilder& build) {
 
 }  // namespace
 
+bool IsLinearMatrix(const ParameterSpec& parameter) {
+  const bool is_linear =
+      parameter.role == Role::kColumn || parameter.role == Role::kRow || parameter.role == Role::kReplicatedLinear;
+  return is_linear && parameter.shape.size() == 2;
+}
+
 int64_t CountElements(const ParameterSpec& parameter) {
   int64_t count = 1;
   for (const int64_t size : parameter.shape) count *= size;

@@ -16,16 +16,12 @@ Status ReadHeads(const ConfigJson& config, DecoderSpec& spec) {
                              config.RequiredIntegerOf({"num_attention_heads", "n_head", "n_heads", "num_heads"}));
   MEMSTRATA_ASSIGN_OR_RETURN(
       spec.kv_heads, config.IntegerOf({"num_key_value_heads", "num_kv_heads", "multi_query_group_num"}, spec.heads));
-  const bool is_given = config.Has("head_dim") || config.Has("kv_channels") || config.Has("attention_head_dim");
-  if (is_given) {
-    MEMSTRATA_ASSIGN_OR_RETURN(spec.head_dim,
-                               config.RequiredIntegerOf({"head_dim", "kv_channels", "attention_head_dim"}));
-  } else if (spec.hidden % spec.heads == 0) {
-    spec.head_dim = spec.hidden / spec.heads;
+  const std::initializer_list<std::string_view> width_keys = {"head_dim", "kv_channels", "attention_head_dim"};
+  if (config.HasOneOf(width_keys)) {
+    MEMSTRATA_ASSIGN_OR_RETURN(spec.head_dim, config.RequiredIntegerOf(width_keys));
   } else {
-    return Fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("A hidden size of {} cannot be divided among {} attention heads.", spec.hidden, spec.heads));
+    MEMSTRATA_TRY(CheckHeads(spec.hidden, spec.heads));
+    spec.head_dim = spec.hidden / spec.heads;
   }
   if (spec.kv_heads > 0 && spec.heads % spec.kv_heads == 0) return {};
   return Fail(ErrorCode::kInvalidArgument,
@@ -33,16 +29,15 @@ Status ReadHeads(const ConfigJson& config, DecoderSpec& spec) {
 }
 
 Status ReadWidth(const ConfigJson& config, int64_t usual_width, DecoderSpec& spec) {
-  const auto keys = {"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size", "block_ff_dim"};
-  const bool is_given = std::any_of(keys.begin(), keys.end(), [&](const char* key) { return config.Has(key); });
-  if (!is_given && usual_width > 0) {
+  const std::initializer_list<std::string_view> keys = {"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size",
+                                                        "block_ff_dim"};
+  if (usual_width > 0 && !config.HasOneOf(keys)) {
     if (spec.hidden > ConfigJson::kLargestSize)
       return Fail(ErrorCode::kInvalidArgument, fmt::format("A hidden size of {}.", spec.hidden));
     spec.intermediate = usual_width * spec.hidden;
     return {};
   }
-  MEMSTRATA_ASSIGN_OR_RETURN(spec.intermediate, config.RequiredIntegerOf({"intermediate_size", "n_inner", "ffn_dim",
-                                                                          "ffn_hidden_size", "block_ff_dim"}));
+  MEMSTRATA_ASSIGN_OR_RETURN(spec.intermediate, config.RequiredIntegerOf(keys));
   return {};
 }
 
@@ -72,6 +67,8 @@ Status ReadCommon(const ConfigJson& config, DecoderSpec& spec) {
   return {};
 }
 
+bool IsMamba(const std::string& type) { return type == "mamba" || type == "falcon_mamba" || type == "mamba2"; }
+
 }  // namespace
 
 Status ReadLatentAttention(const ConfigJson& config, DecoderSpec& spec) {
@@ -98,9 +95,7 @@ bool ExpertSpec::IsSparse(int64_t layer) const {
   return every == 1 || layer % every == (offset < 0 ? every - 1 : offset);
 }
 
-bool IsDecoder(const std::string& type) {
-  return FindDecoderFamily(type) != nullptr || type == "mamba" || type == "falcon_mamba" || type == "mamba2";
-}
+bool IsDecoder(const std::string& type) { return FindDecoderFamily(type) != nullptr || IsMamba(type); }
 
 bool IsSimulated(const DecoderSpec& spec) {
   // A model without a final norm (OPT 350M) orders its norms in another way.
@@ -110,8 +105,7 @@ bool IsSimulated(const DecoderSpec& spec) {
 }
 
 Result<DecoderSpec> ReadDecoder(const ConfigJson& config, const std::string& model_type) {
-  if (model_type == "mamba" || model_type == "falcon_mamba" || model_type == "mamba2")
-    return ReadMambaDecoder(config, model_type);
+  if (IsMamba(model_type)) return ReadMambaDecoder(config, model_type);
   const DecoderFamily* known = FindDecoderFamily(model_type);
   const DecoderFamily& family = known != nullptr ? *known : *FindDecoderFamily("llama");
   DecoderSpec spec;

@@ -17,11 +17,7 @@ Result<EncoderStack> ReadStack(const ConfigJson& config, std::string prefix) {
   MEMSTRATA_ASSIGN_OR_RETURN(stack.intermediate,
                              config.IntegerOf({"intermediate_size", "hidden_dim"}, 4 * stack.hidden));
   MEMSTRATA_ASSIGN_OR_RETURN(stack.heads, config.IntegerOf({"num_attention_heads", "n_heads"}, 12));
-  if (stack.heads == 0 || stack.hidden % stack.heads != 0) {
-    return Fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("A hidden size of {} cannot be divided among {} attention heads.", stack.hidden, stack.heads));
-  }
+  MEMSTRATA_TRY(CheckHeads(stack.hidden, stack.heads));
   stack.activation = ActivationOf(config.Text("hidden_act").value_or(config.Text("activation").value_or("gelu")));
   return stack;
 }

@@ -11,7 +11,6 @@ namespace memstrata::plan {
 namespace {
 
 constexpr uint64_t kMaxTensors = uint64_t{1} << 20;
-constexpr uint64_t kMaxElements = uint64_t{1} << 50;
 constexpr uint64_t kMaxListed = 4096;
 constexpr size_t kMaxTextBytes = 256;
 
@@ -103,7 +102,7 @@ Result<double> TakeNumber(Cursor& cursor, uint32_t type) {
 Status TakeArray(Cursor& cursor, const std::string& key, GgufMetadata& metadata) {
   MEMSTRATA_ASSIGN_OR_RETURN(const auto type, cursor.Take<uint32_t>());
   MEMSTRATA_ASSIGN_OR_RETURN(const auto count, cursor.Take<uint64_t>());
-  if (type == kArray || count > kMaxElements)
+  if (type == kArray || count > kMostStoredElements)
     return Fail(ErrorCode::kCorruptInput, "An array of the metadata has an unknown type or length.");
   metadata.lengths[key] = count;
   for (uint64_t i = 0; i < count; ++i) {
@@ -138,7 +137,7 @@ Result<StoredTensor> TakeTensor(Cursor& cursor) {
     return Fail(ErrorCode::kCorruptInput, fmt::format("A tensor has {} dimensions; GGUF knows at most 4.", rank));
   for (uint32_t i = 0; i < rank; ++i) {
     MEMSTRATA_ASSIGN_OR_RETURN(const auto size, cursor.Take<uint64_t>());
-    tensor.shape.push_back(static_cast<int64_t>(std::min<uint64_t>(size, kMaxElements + 1)));
+    tensor.shape.push_back(static_cast<int64_t>(std::min<uint64_t>(size, kMostStoredElements + 1)));
   }
   MEMSTRATA_ASSIGN_OR_RETURN(const auto number, cursor.Take<uint32_t>());
   MEMSTRATA_TRY(cursor.Skip(8));  // offset
@@ -268,11 +267,10 @@ Status UseGgufMetadata(const GgufMetadata& metadata, ModelDescription& model) {
   const int64_t hidden = sizes.Of("embedding_length", 0, 0);
   if (sizes.is_bad()) return Fail(ErrorCode::kCorruptInput, kBadSizes);
   if (layers == 0 || hidden == 0 || !metadata.Number("attention.head_count")) return {};
-  constexpr int64_t kMostLayers = 4096;
   constexpr double kMostPositions = 0x1p40;
-  if (layers > kMostLayers)
-    return Fail(ErrorCode::kCorruptInput,
-                fmt::format("The metadata name {} layers; at most {} are planned for.", layers, kMostLayers));
+  if (layers > ConfigJson::kMostLayers)
+    return Fail(ErrorCode::kCorruptInput, fmt::format("The metadata name {} layers; at most {} are planned for.",
+                                                      layers, ConfigJson::kMostLayers));
   model.layer_count = layers;
   model.hidden = hidden;
   model.max_positions =

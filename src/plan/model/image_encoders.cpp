@@ -83,6 +83,14 @@ Result<int64_t> ClassCount(const ConfigJson& config) {
   return labels ? static_cast<int64_t>(labels->UnusedKeys().size()) : 2;
 }
 
+// There when `architectures` names one.
+Status AddClassifier(const ConfigJson& config, int64_t width, ModelDescription& model, ParameterBuilder& build) {
+  if (!IsArchitecture(config, "ForImageClassification")) return {};
+  MEMSTRATA_ASSIGN_OR_RETURN(model.vocabulary, ClassCount(config));
+  build.Linear("classifier", model.vocabulary, width, true, Role::kHead);
+  return {};
+}
+
 }  // namespace
 
 Status ReadDinov2(const ConfigJson& config, ModelDescription& model) {
@@ -113,10 +121,7 @@ Status ReadDinov2(const ConfigJson& config, ModelDescription& model) {
   build.set_layer(model.layer_count);
   build.set_prefix("");
   build.Norm("last_norm", hidden, true);
-  if (IsArchitecture(config, "ForImageClassification")) {
-    MEMSTRATA_ASSIGN_OR_RETURN(model.vocabulary, ClassCount(config));
-    build.Linear("classifier", model.vocabulary, 2 * hidden, true, Role::kHead);
-  }
+  MEMSTRATA_TRY(AddClassifier(config, 2 * hidden, model, build));
   model.parameters = build.Take();
   return {};
 }
@@ -165,10 +170,7 @@ Status ReadSwin(const ConfigJson& config, ModelDescription& model) {
   build.set_layer(model.layer_count);
   build.set_prefix("");
   build.Norm("last_norm", width, true);
-  if (IsArchitecture(config, "ForImageClassification")) {
-    MEMSTRATA_ASSIGN_OR_RETURN(model.vocabulary, ClassCount(config));
-    build.Linear("classifier", model.vocabulary, width, true, Role::kHead);
-  }
+  MEMSTRATA_TRY(AddClassifier(config, width, model, build));
   model.parameters = build.Take();
   return {};
 }

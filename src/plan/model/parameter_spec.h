@@ -36,6 +36,9 @@ struct ParameterSpec {
 inline constexpr int64_t kAdapterPromptTokens = 10;
 inline constexpr int32_t kFirstAdapterPromptLayer = 2;
 
+/// True for matrices of linear layers: what adapters stand beside and quantised formats pack. Not tables, heads or
+/// experts.
+bool IsLinearMatrix(const ParameterSpec& parameter);
 int64_t CountElements(const ParameterSpec& parameter);
 int64_t CountElements(const std::vector<ParameterSpec>& parameters);
 

@@ -41,10 +41,8 @@ Result<Stacks> ReadStacks(const ConfigJson& config) {
   MEMSTRATA_ASSIGN_OR_RETURN(stacks.decoder_width, config.RequiredInteger("decoder_ffn_dim"));
   MEMSTRATA_ASSIGN_OR_RETURN(stacks.heads, config.RequiredInteger("decoder_attention_heads"));
   MEMSTRATA_ASSIGN_OR_RETURN(stacks.vocabulary, config.RequiredInteger("vocab_size"));
-  if (stacks.hidden % stacks.heads == 0) return stacks;
-  return Fail(
-      ErrorCode::kInvalidArgument,
-      fmt::format("A hidden size of {} cannot be divided among {} attention heads.", stacks.hidden, stacks.heads));
+  MEMSTRATA_TRY(CheckHeads(stacks.hidden, stacks.heads));
+  return stacks;
 }
 
 void AddAttention(const char* prefix, const Stacks& stacks, ParameterBuilder& build) {

@@ -6,8 +6,6 @@
 namespace memstrata::plan {
 namespace {
 
-constexpr uint64_t kMaxElements = uint64_t{1} << 50;
-
 // Part of a name → what it is for; the first that is found counts.
 constexpr std::pair<std::string_view, Role> kRoles[] = {{"_exps", Role::kExpert},
                                                         {".experts.", Role::kExpert},
@@ -49,7 +47,7 @@ int32_t LayerOf(std::string_view name) {
 Result<uint64_t> CountStoredElements(const std::vector<int64_t>& shape) {
   uint64_t count = 1;
   for (const int64_t size : shape) {
-    if (size < 0 || (size > 0 && count > kMaxElements / static_cast<uint64_t>(size))) {
+    if (size < 0 || (size > 0 && count > kMostStoredElements / static_cast<uint64_t>(size))) {
       return Fail(ErrorCode::kCorruptInput, "A tensor's shape is negative or beyond 2^50 elements.");
     }
     count *= static_cast<uint64_t>(size);
@@ -57,10 +55,17 @@ Result<uint64_t> CountStoredElements(const std::vector<int64_t>& shape) {
   return count;
 }
 
+Status AddElements(int64_t count, int64_t& sum) {
+  if (count > static_cast<int64_t>(kMostStoredElements) - sum)
+    return Fail(ErrorCode::kCorruptInput, "The tensors have more than 2^50 elements together.");
+  sum += count;
+  return {};
+}
+
 Status AddStored(WeightsHeader& header, StoredTensor tensor) {
   MEMSTRATA_ASSIGN_OR_RETURN(const uint64_t count, CountStoredElements(tensor.shape));
+  MEMSTRATA_TRY(AddElements(static_cast<int64_t>(count), header.parameter_count));
   header.total_bytes += tensor.bytes;
-  header.parameter_count += static_cast<int64_t>(count);
   header.tensors.push_back(std::move(tensor));
   return {};
 }

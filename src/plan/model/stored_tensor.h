@@ -26,8 +26,14 @@ struct WeightsHeader {
   GgufMetadata metadata;
 };
 
-/// Elements of a shape; kCorruptInput for a negative size or more than 2^50.
+/// Of one tensor, and of all together.
+inline constexpr uint64_t kMostStoredElements = uint64_t{1} << 50;
+
+/// Elements of a shape; kCorruptInput for a negative size or more than the most.
 Result<uint64_t> CountStoredElements(const std::vector<int64_t>& shape);
+/// kCorruptInput when the sum would be more than the most.
+Status AddElements(int64_t count, int64_t& sum);
+/// kCorruptInput for a shape or a sum beyond the most.
 Status AddStored(WeightsHeader& header, StoredTensor tensor);
 /// The tensor with the role that its name tells, in GGUF's or transformers' words.
 ParameterSpec ParameterOf(const StoredTensor& tensor);

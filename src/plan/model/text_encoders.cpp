@@ -20,20 +20,20 @@ struct TextSizes {
   int64_t token_types = 0;
 };
 
-Result<TextSizes> ReadSizes(const ConfigJson& config, int64_t usual_token_types, ModelDescription& model) {
+// `usual_embedding`: 0 for the hidden size.
+Result<TextSizes> ReadSizes(const ConfigJson& config, int64_t usual_token_types, int64_t usual_embedding,
+                            ModelDescription& model) {
   TextSizes sizes;
   MEMSTRATA_ASSIGN_OR_RETURN(sizes.layer_count, config.Layers({"num_hidden_layers"}));
   MEMSTRATA_ASSIGN_OR_RETURN(sizes.hidden, config.RequiredInteger("hidden_size"));
   MEMSTRATA_ASSIGN_OR_RETURN(sizes.intermediate, config.RequiredInteger("intermediate_size"));
   MEMSTRATA_ASSIGN_OR_RETURN(sizes.vocabulary, config.RequiredInteger("vocab_size"));
-  MEMSTRATA_ASSIGN_OR_RETURN(sizes.embedding, config.Integer("embedding_size", sizes.hidden));
+  MEMSTRATA_ASSIGN_OR_RETURN(sizes.embedding,
+                             config.Integer("embedding_size", usual_embedding > 0 ? usual_embedding : sizes.hidden));
   MEMSTRATA_ASSIGN_OR_RETURN(sizes.token_types, config.Integer("type_vocab_size", usual_token_types));
   MEMSTRATA_ASSIGN_OR_RETURN(model.max_positions, config.Integer("max_position_embeddings", 512));
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t heads, config.RequiredInteger("num_attention_heads"));
-  if (sizes.hidden % heads != 0) {
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("A hidden size of {} cannot be divided among {} attention heads.", sizes.hidden, heads));
-  }
+  MEMSTRATA_TRY(CheckHeads(sizes.hidden, heads));
   model.layer_count = sizes.layer_count;
   model.hidden = sizes.hidden;
   model.vocabulary = sizes.vocabulary;
@@ -79,7 +79,8 @@ Result<Distances> ReadDistances(const ConfigJson& config, int64_t max_positions)
         std::clamp(config.Number(key).value_or(-1), -1.0, static_cast<double>(ConfigJson::kLargestSize)));
   };
   const int64_t buckets = positive("position_buckets");
-  const int64_t most = positive("max_relative_positions") < 1 ? max_positions : positive("max_relative_positions");
+  const int64_t given = positive("max_relative_positions");
+  const int64_t most = given < 1 ? max_positions : given;
   distances.rows = 2 * (buckets > 0 ? buckets : most);
   distances.is_normed = config.Text("norm_rel_ebd").value_or("none").find("layer_norm") != std::string::npos;
   if (config.Flag("share_att_key", false)) return distances;
@@ -94,8 +95,7 @@ Result<Distances> ReadDistances(const ConfigJson& config, int64_t max_positions)
 
 // Groups of layers that are repeated to make the depth.
 Status ReadAlbert(const ConfigJson& config, ModelDescription& model) {
-  MEMSTRATA_ASSIGN_OR_RETURN(TextSizes sizes, ReadSizes(config, 2, model));
-  MEMSTRATA_ASSIGN_OR_RETURN(sizes.embedding, config.Integer("embedding_size", 128));
+  MEMSTRATA_ASSIGN_OR_RETURN(const TextSizes sizes, ReadSizes(config, 2, 128, model));
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t groups, config.Integer("num_hidden_groups", 1));
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t each, config.Integer("inner_group_num", 1));
   if (groups > sizes.layer_count || each > ConfigJson::kMostLayers)
@@ -121,8 +121,7 @@ Status ReadAlbert(const ConfigJson& config, ModelDescription& model) {
 }
 
 Status ReadElectra(const ConfigJson& config, ModelDescription& model) {
-  MEMSTRATA_ASSIGN_OR_RETURN(TextSizes sizes, ReadSizes(config, 2, model));
-  MEMSTRATA_ASSIGN_OR_RETURN(sizes.embedding, config.Integer("embedding_size", 128));
+  MEMSTRATA_ASSIGN_OR_RETURN(const TextSizes sizes, ReadSizes(config, 2, 128, model));
   ParameterBuilder build;
   AddTables(sizes, model.max_positions, build);
   build.Norm("embedding_norm", sizes.embedding, true);
@@ -140,7 +139,7 @@ Status ReadElectra(const ConfigJson& config, ModelDescription& model) {
 
 // Rotary positions, gated MLPs, norms before the blocks; the first layer lacks the attention's norm.
 Status ReadModernBert(const ConfigJson& config, ModelDescription& model) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const TextSizes sizes, ReadSizes(config, 0, model));
+  MEMSTRATA_ASSIGN_OR_RETURN(const TextSizes sizes, ReadSizes(config, 0, 0, model));
   const bool attention_bias = config.Flag("attention_bias", false);
   const bool mlp_bias = config.Flag("mlp_bias", false);
   const bool norm_bias = config.Flag("norm_bias", false);
@@ -171,7 +170,7 @@ Status ReadModernBert(const ConfigJson& config, ModelDescription& model) {
 }
 
 Status ReadDebertaV2(const ConfigJson& config, ModelDescription& model) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const TextSizes sizes, ReadSizes(config, 0, model));
+  MEMSTRATA_ASSIGN_OR_RETURN(const TextSizes sizes, ReadSizes(config, 0, 0, model));
   MEMSTRATA_ASSIGN_OR_RETURN(const Distances distances, ReadDistances(config, model.max_positions));
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t kernel, ReadSize(config, "conv_kernel_size", 0));
   ParameterBuilder build;

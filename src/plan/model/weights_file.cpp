@@ -152,7 +152,7 @@ Result<ModelDescription> DescribeWeightsFile(const std::string& path) {
     MEMSTRATA_ASSIGN_OR_RETURN(const WeightsHeader header, ReadHeader(file));
     for (const StoredTensor& tensor : header.tensors) model.parameters.push_back(ParameterOf(tensor));
     bytes += header.total_bytes;
-    model.parameter_count += header.parameter_count;
+    MEMSTRATA_TRY(AddElements(header.parameter_count, model.parameter_count));
     cut_count += header.is_cut ? 1 : 0;
     if (!header.metadata.IsEmpty() && metadata.IsEmpty()) metadata = header.metadata;
   }
@@ -161,7 +161,6 @@ Result<ModelDescription> DescribeWeightsFile(const std::string& path) {
     model.notes.push_back(
         fmt::format("{} file(s) end before their tensors do; only the headers were used.", cut_count));
   MEMSTRATA_TRY(UseGgufMetadata(metadata, model));
-  if (model.hidden == 0) model.notes.push_back("The header says nothing of layers and heads: weights alone.");
   return model;
 }
 

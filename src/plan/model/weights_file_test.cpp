@@ -51,6 +51,18 @@ TEST(Safetensors, SumsTensorsByTheirOwnTypes) {
   EXPECT_EQ(header->parameter_count, 10);
 }
 
+TEST(Safetensors, TensorsThatOverflowTogetherAreRefused) {
+  const std::string half = R"({"dtype": "U8", "shape": [562949953421312], "data_offsets": [0, 562949953421312]})";
+  const auto parse = [](const std::string& tensors) {
+    const std::string file = Safetensors(tensors, 32);
+    return ParseSafetensors(file, file.size());
+  };
+  const Result<WeightsHeader> most = parse(R"({"a": )" + half + R"(, "b": )" + half + "}");
+  ASSERT_TRUE(most) << most.error().message;
+  EXPECT_EQ(most->parameter_count, int64_t{1} << 50);
+  EXPECT_FALSE(parse(R"({"a": )" + half + R"(, "b": )" + half + R"(, "c": )" + half + "}"));
+}
+
 TEST(Safetensors, RefusesWhatDoesNotAddUp) {
   EXPECT_FALSE(ParseSafetensors("short", 5));
   EXPECT_FALSE(ParseSafetensors(std::string(8, '\xff'), 8));

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -191,11 +192,7 @@ std::string SweepText(const Sweep& sweep) {
 
 namespace {
 
-std::string FormatsOf(const Card& card) {
-  std::string formats;
-  for (const std::string& format : card.formats) formats += (formats.empty() ? "" : " ") + format;
-  return formats;
-}
+std::string FormatsOf(const Card& card) { return fmt::format("{}", fmt::join(card.formats, " ")); }
 
 }  // namespace
 

@@ -11,10 +11,6 @@
 namespace memstrata {
 namespace {
 
-int64_t CorrectionBytes(const plan::CalibrationSample& sample) {
-  return static_cast<int64_t>(sample.measured_peak_bytes) - static_cast<int64_t>(sample.planned_peak_bytes);
-}
-
 void WriteConstant(std::string_view name, const plan::Constant& constant, JsonWriter& json) {
   json.Key(name);
   json.StartObject();
@@ -42,7 +38,7 @@ std::string PlanCalibrationJson(const PlanCalibration& calibration) {
     json.Field("recording", std::string_view(sample.recording));
     json.Field("planned_peak_bytes", sample.planned_peak_bytes);
     json.Field("measured_peak_bytes", sample.measured_peak_bytes);
-    json.Field("correction_bytes", CorrectionBytes(sample));
+    json.Field("correction_bytes", sample.CorrectionBytes());
     json.Field("reserved_peak_bytes", sample.reserved_peak_bytes);
     json.EndObject();
   }
@@ -66,7 +62,7 @@ std::string PlanCalibrationJson(const PlanCalibration& calibration) {
 std::string PlanCalibrationText(const PlanCalibration& calibration) {
   std::string text = fmt::format("{:>10} {:>10} {:>11}  {}\n", "planned", "measured", "correction", "recording");
   for (const plan::CalibrationSample& sample : calibration.samples) {
-    const int64_t correction = CorrectionBytes(sample);
+    const int64_t correction = sample.CorrectionBytes();
     text += fmt::format("{:>10} {:>10} {:>11}  {}\n", FormatBytes(static_cast<int64_t>(sample.planned_peak_bytes)),
                         FormatBytes(static_cast<int64_t>(sample.measured_peak_bytes)),
                         (correction < 0 ? "-" : "+") + FormatBytes(std::abs(correction)), sample.recording);
