@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ._after_import import after_import
-from ._dryrun_failures import Failures
+from ._dryrun_failures import PACKAGE_FOLDER, Failures
 from ._dryrun_ranks import stand_for_other_ranks, talk_by_gloo
 from ._dryrun_steps import OptimizerSteps
 from ._recompute_stops import RecomputeStops
@@ -153,7 +153,7 @@ class Recorder:
         self.card_functions.memstrata_dryrun_observe_reads(self.observer)
 
     def _on_read(self, size_bytes: int) -> None:
-        inside = (os.path.dirname(self.torch.__file__) + os.sep, __file__)
+        inside = (os.path.dirname(self.torch.__file__) + os.sep, PACKAGE_FOLDER)
         frame: Any = sys._getframe(1)
         innermost = frame
         while frame is not None and frame.f_code.co_filename.startswith(inside):
