@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import traceback
@@ -11,6 +12,7 @@ from types import FrameType
 from typing import Any, Optional
 
 MOST_FRAMES = 64
+PACKAGE_FOLDER = os.path.dirname(__file__) + os.sep  # its frames are not of the program
 Place = tuple[int, str, str]  # line, file, function
 RecordLine = tuple[Any, ...]
 
@@ -95,9 +97,8 @@ def chain_of(error: Optional[BaseException]) -> Iterator[BaseException]:
 
 def places_of(stack: Iterable[tuple[FrameType, Optional[int]]]) -> Iterator[Place]:
     """Without those of this package."""
-    package = __file__.rpartition("/")[0] + "/"
     for frame, line in stack:
-        if not frame.f_code.co_filename.startswith(package):
+        if not frame.f_code.co_filename.startswith(PACKAGE_FOLDER):
             yield line or 0, frame.f_code.co_filename, frame.f_code.co_name
 
 

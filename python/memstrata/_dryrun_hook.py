@@ -22,10 +22,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ._after_import import after_import
-from ._dryrun_failures import Failures
+from ._dryrun_failures import PACKAGE_FOLDER, Failures
 from ._dryrun_ranks import stand_for_other_ranks, talk_by_gloo
 from ._dryrun_steps import OptimizerSteps
 from ._recompute_stops import RecomputeStops
+from ._torch_counters import call_before_peak_reset
 from ._wrapping import call_before, call_before_leaving
 
 
@@ -59,8 +60,7 @@ class Recorder:
         try:
             torch.cuda._lazy_call(self._start_on_device)
             self.steps.watch(self._on_step)
-            for name in ("_cuda_resetPeakMemoryStats", "_accelerator_resetPeakStats"):
-                call_before(torch._C, name, self._note_peak)
+            call_before_peak_reset(torch._C, self._note_peak)
             call_before(torch.Tensor, "record_stream", self._on_record_stream)
             self.failures.watch(torch)
             if int(os.environ.get("WORLD_SIZE", "1")) > 1:
@@ -153,7 +153,7 @@ class Recorder:
         self.card_functions.memstrata_dryrun_observe_reads(self.observer)
 
     def _on_read(self, size_bytes: int) -> None:
-        inside = (os.path.dirname(self.torch.__file__) + os.sep, __file__)
+        inside = (os.path.dirname(self.torch.__file__) + os.sep, PACKAGE_FOLDER)
         frame: Any = sys._getframe(1)
         innermost = frame
         while frame is not None and frame.f_code.co_filename.startswith(inside):

@@ -19,10 +19,9 @@ from typing import Any
 import torch
 import transformers
 
-from ._dryrun_model import build_model, build_optimizer, place_model, read_config
+from ._dryrun_model import MIXED_DTYPES, build_model, build_optimizer, place_model, read_config
 
 STEP_COUNT = 3
-AUTOCAST_DTYPES = {"bf16_autocast": torch.bfloat16, "fp16_autocast": torch.float16}
 
 
 def tensors_in(value: Any) -> Iterator[torch.Tensor]:
@@ -86,7 +85,7 @@ class Workload:
         self.reserved_peak = max(self.reserved_peak, torch.cuda.max_memory_reserved())
 
     def autocast(self) -> Any:
-        dtype = AUTOCAST_DTYPES.get(self.inputs["precision"])
+        dtype = MIXED_DTYPES.get(self.inputs["precision"])
         return torch.autocast("cuda", dtype) if dtype else contextlib.nullcontext()
 
     def mask(self, length: int) -> dict[str, Any]:

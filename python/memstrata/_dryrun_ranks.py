@@ -10,25 +10,24 @@ import inspect
 import os
 from typing import Any, Optional
 
+OBJECT_COLLECTIVES = ("all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list")
+
 
 def stand_for_other_ranks() -> None:
-    distributed: Any = importlib.import_module("torch.distributed")
-    distributed_c10d: Any = importlib.import_module("torch.distributed.distributed_c10d")
+    distributed, distributed_c10d = _modules()
     _stand_in_for_rendezvous(distributed, distributed_c10d)
     _stand_in_for_gloo(distributed_c10d)
     objects = LoneObjects(distributed_c10d)
-    for name in ("all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list"):
-        _replace((distributed, distributed_c10d), name, getattr(objects, name))
-    _replace((distributed, distributed_c10d), "recv_object_list", objects.recv_object_list)
+    for name in (*OBJECT_COLLECTIVES, "recv_object_list"):
+        _replace(name, getattr(objects, name))
     for name in ("send_object_list", "monitored_barrier", "_store_based_barrier"):
-        _replace((distributed, distributed_c10d), name, _do_nothing)
+        _replace(name, _do_nothing)
 
 
 def talk_by_gloo() -> None:
     """Collectives of Python objects carry what a program decides by (its share of the data, its layers), so real
     processes exchange them on the CPU. Those of tensors move nothing."""
-    distributed: Any = importlib.import_module("torch.distributed")
-    distributed_c10d: Any = importlib.import_module("torch.distributed.distributed_c10d")
+    _, distributed_c10d = _modules()
     twins: dict[Any, Any] = {}
 
     def twin_of(group: Any) -> Any:
@@ -40,7 +39,7 @@ def talk_by_gloo() -> None:
             twins[group] = distributed_c10d.new_group(ranks, backend="gloo", use_local_synchronization=True)
         return twins[group]
 
-    for name in ("all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list"):
+    for name in OBJECT_COLLECTIVES:
         function = getattr(distributed_c10d, name)
 
         def on_cpu(*arguments: Any, _function: Any = function, **options: Any) -> Any:
@@ -49,11 +48,16 @@ def talk_by_gloo() -> None:
             call.arguments.pop("device", None)
             return _function(*call.args, **call.kwargs)
 
-        _replace((distributed, distributed_c10d), name, functools.wraps(function)(on_cpu))
+        _replace(name, functools.wraps(function)(on_cpu))
 
 
-def _replace(modules: tuple[Any, ...], name: str, stand_in: Any) -> None:
-    for module in modules:
+def _modules() -> tuple[Any, Any]:
+    """The public one, and the one that defines what it has."""
+    return importlib.import_module("torch.distributed"), importlib.import_module("torch.distributed.distributed_c10d")
+
+
+def _replace(name: str, stand_in: Any) -> None:
+    for module in _modules():
         if hasattr(module, name):
             setattr(module, name, stand_in)
 

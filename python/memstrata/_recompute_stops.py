@@ -10,7 +10,7 @@ import sys
 from typing import Any, Callable
 
 from ._after_import import after_import
-from ._wrapping import call_after, call_before
+from ._wrapping import PutBack, call_after, call_before
 
 CHECKPOINT = "torch.utils.checkpoint"
 
@@ -20,7 +20,7 @@ class RecomputeStops:
 
     def __init__(self, torch: Any, record: Callable[[str], None]) -> None:
         self._record = record
-        self._originals: list[tuple[Any, str, Any]] = []
+        self._put_back: list[PutBack] = []
         self._has_ended = False
         if not str(torch.__version__).startswith("2.11."):
             return
@@ -31,17 +31,18 @@ class RecomputeStops:
 
     def end(self) -> None:
         self._has_ended = True
-        for owner, name, original in self._originals:
-            setattr(owner, name, original)
+        for put_back in self._put_back:
+            put_back()
 
     def _watch(self, checkpoint: Any) -> None:
         stop = getattr(checkpoint, "_StopRecomputationError", None)
         hook = getattr(checkpoint, "_recomputation_hook", None)
         if self._has_ended or stop is None or hook is None:
             return
-        self._originals = [(stop, "__init__", stop.__init__), (hook, "__exit__", hook.__exit__)]
-        call_before(stop, "__init__", lambda *_: self._set("alloc"))
-        call_after(hook, "__exit__", self._resume)
+        self._put_back = [
+            call_before(stop, "__init__", lambda *_: self._set("alloc")),
+            call_after(hook, "__exit__", self._resume),
+        ]
 
     def _set(self, context: str) -> None:
         if not self._has_ended:

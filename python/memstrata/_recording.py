@@ -70,7 +70,8 @@ class Recording:
     def _why_empty(self) -> str:
         return "There is no recording."
 
-    def _is_empty(self) -> bool:
+    def _warn_if_empty(self) -> bool:
+        """Answers whether it is empty."""
         if not self._files:
             warn(self._why_empty())
         return not self._files
@@ -89,7 +90,7 @@ class Recording:
     @functools.cached_property
     def summary(self) -> Summary:
         """How high memory went, when, and who holds it. `print(p.summary)` shows it as the terminal does."""
-        if self._is_empty():
+        if self._warn_if_empty():
             return Summary({"heaps": []}, self._why_empty())
         return Summary(json.loads(self._engine("summary", "--json")), self._engine_text("summary"))
 
@@ -118,14 +119,14 @@ class Recording:
     @functools.cached_property
     def findings(self) -> list[dict[str, Any]]:
         """What `memstrata explain` finds: each a dict with a sentence (`text`), the `bytes` at stake and a `remedy`."""
-        if self._is_empty():
+        if self._warn_if_empty():
             return []
         found: list[dict[str, Any]] = json.loads(self._engine("explain", "--json"))["findings"]
         return found
 
     def memory_stats(self) -> dict[str, dict[str, Any]]:
         """The counters of the framework's allocator at the end, by device: `p.memory_stats()["cuda:0"]`."""
-        if self._memory_stats is None and self._is_empty():
+        if self._memory_stats is None and self._warn_if_empty():
             return {}
         if self._memory_stats is None:
             raise MemstrataError("Counters are read while a capture runs; an opened file has none.")
@@ -137,7 +138,7 @@ class Recording:
             import pandas
         except ImportError:
             raise MemstrataError("to_dataframe() needs pandas: pip install pandas") from None
-        if self._is_empty():
+        if self._warn_if_empty():
             return pandas.DataFrame()
         return pandas.read_csv(io.BytesIO(self._engine("convert", "--to", "csv", "--table", table)))
 
@@ -146,7 +147,7 @@ class Recording:
         is made; an empty recording writes nothing. errors: ValueError for another suffix, else MemstrataError."""
         target = check_path(path)
         assert target is not None
-        if self._is_empty():
+        if self._warn_if_empty():
             return target
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -188,7 +189,7 @@ class Recording:
                 return
         except ImportError:
             pass
-        if self._is_empty():
+        if self._warn_if_empty():
             return
         report = self._files[0].with_suffix(".html")
         self.save(report)

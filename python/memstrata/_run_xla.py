@@ -55,7 +55,7 @@ class XlaRecording:
         """`finish` ends the recording of the process, at SIGTERM."""
         self._finish_all = finish
 
-        def when(module: str, act: Callable[[ModuleType], None]) -> None:
+        def when(module: str, act: Callable[[ModuleType], object]) -> None:
             def shielded_act(found: ModuleType) -> None:
                 with shielded("watching for a device"):
                     act(found)

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Callable
 
 from ._wrapping import call_before
+
+
+def call_before_peak_reset(low_level: Any, ours: Callable[[int], None]) -> None:
+    """`ours` gets the number of a device whose highest values the program is about to reset, in any of PyTorch's ways.
+    `low_level`: torch._C."""
+    for name in ("_cuda_resetPeakMemoryStats", "_accelerator_resetPeakStats"):
+        call_before(low_level, name, ours)
 
 
 @dataclass(frozen=True)
@@ -35,8 +42,7 @@ class TorchCounters:
 
     def watch(self, low_level: Any) -> None:
         """`low_level`: torch._C."""
-        for name in ("_cuda_resetPeakMemoryStats", "_accelerator_resetPeakStats"):
-            call_before(low_level, name, self._keep_peaks)
+        call_before_peak_reset(low_level, self._keep_peaks)
         for name in ("_cuda_resetAccumulatedMemoryStats", "_accelerator_resetAccumulatedStats"):
             call_before(low_level, name, self._keep_counts)
 

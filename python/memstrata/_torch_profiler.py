@@ -12,14 +12,14 @@ import pickle
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Callable, Optional
+from typing import Any, Optional
 
 from ._errors import MemstrataError, shielded, warn
 from ._marks import Marks
 from ._options import Options
 from ._session import Session, copy_file, write_file
 from ._torch import capture_block, named_oom_path, torch_identity
-from ._wrapping import call_before
+from ._wrapping import PutBack, call_before
 
 MOST_THREAD_NAMES = 8  # of those that are told
 
@@ -36,7 +36,7 @@ class TorchProfiler:
         self._run = run
         self._profiler: Any = None
         self._snapshot: Optional[dict[str, Any]] = None  # once the profiler has ended
-        self._put_back: Callable[[], None] = lambda: None  # what _give_way replaced
+        self._put_back: PutBack = lambda: None  # what _give_way replaced
         self._oom_path: Optional[Path] = None  # asked for by an out of memory
 
     def start(self) -> None:
@@ -63,22 +63,16 @@ class TorchProfiler:
 
     def _give_way(self) -> None:
         """There is one profiler in a process: where the program starts its own, ours ends and keeps what it has."""
-        owner: Any = importlib.import_module("torch.autograd.profiler")
-        prepare: Any = getattr(owner, "_prepare_profiler", None)
-        if prepare is None:
-            return
 
-        def end_ours_and_prepare(*arguments: Any, **options: Any) -> Any:
+        def end_ours(*_: Any, **__: Any) -> None:
             if self._snapshot is None:
                 with shielded("ending the recording for the program's own profiler"):
                     self._end()
                     warn(
                         "the program started its own torch.profiler, and there is one in a process: this recording ends"
                     )
-            return prepare(*arguments, **options)
 
-        owner._prepare_profiler = end_ours_and_prepare
-        self._put_back = lambda: setattr(owner, "_prepare_profiler", prepare)
+        self._put_back = call_before(importlib.import_module("torch.autograd.profiler"), "_prepare_profiler", end_ours)
 
     def _import_beforehand(self) -> None:
         """What the first optimizer imports: within the recording, its millions of calls would be kept as events, which
@@ -140,17 +134,11 @@ class OtherThreads:
         for thread in threading.enumerate():
             if thread is not threading.current_thread():
                 self._add(thread)
-        self._start = threading.Thread.start
-        call_before(threading.Thread, "start", self._add)
-        self._ours = threading.Thread.start
+        self.stop = call_before(threading.Thread, "start", self._add)
 
     def _add(self, thread: threading.Thread) -> None:
         if not thread.name.startswith("memstrata") and len(self.names) < MOST_THREAD_NAMES:
             self.names.add(thread.name)
-
-    def stop(self) -> None:
-        if threading.Thread.start is self._ours:  # else somebody has replaced it since, and calls it
-            threading.Thread.start = self._start  # type: ignore[method-assign]
 
 
 def snapshot_of(roots: list[Any], with_stacks: bool) -> dict[str, Any]:

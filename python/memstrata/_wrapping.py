@@ -1,4 +1,7 @@
-"""Calls something of ours round a function of a framework. What ours fails at is a warning, and the call goes on."""
+"""Calls something of ours round a function of a framework. What ours fails at is a warning, and the call goes on.
+
+Each answers what puts the function back as it was, unless somebody else has replaced it since, who calls it.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,14 @@ from typing import Any, Callable
 
 from ._errors import shielded
 
+PutBack = Callable[[], None]
 
-def call_before(owner: Any, name: str, ours: Callable[..., None]) -> None:
+
+def call_before(owner: Any, name: str, ours: Callable[..., None]) -> PutBack:
     """`ours` gets what the function gets. Nothing happens where there is no such function."""
     original = getattr(owner, name, None)
     if original is None:
-        return
+        return lambda: None
 
     @functools.wraps(original)
     def wrapped(*arguments: Any, **named: Any) -> Any:
@@ -22,14 +27,14 @@ def call_before(owner: Any, name: str, ours: Callable[..., None]) -> None:
             ours(*arguments, **named)
         return original(*arguments, **named)
 
-    setattr(owner, name, wrapped)
+    return _replace(owner, name, wrapped)
 
 
-def call_after(owner: Any, name: str, ours: Callable[[], bool]) -> None:
+def call_after(owner: Any, name: str, ours: Callable[[], bool]) -> PutBack:
     """`ours` after each call, until it answers true: then the function is as it was."""
     original = getattr(owner, name, None)
     if original is None:
-        return
+        return lambda: None
 
     @functools.wraps(original)
     def wrapped(*arguments: Any, **named: Any) -> Any:
@@ -37,11 +42,23 @@ def call_after(owner: Any, name: str, ours: Callable[[], bool]) -> None:
         is_done = False
         with shielded(f"watching {name}"):
             is_done = ours()
-        if is_done and getattr(owner, name) is wrapped:
-            setattr(owner, name, original)
+        if is_done:
+            put_back()
         return result
 
+    put_back = _replace(owner, name, wrapped)
+    return put_back
+
+
+def _replace(owner: Any, name: str, wrapped: Callable[..., Any]) -> PutBack:
+    original = getattr(owner, name)
     setattr(owner, name, wrapped)
+
+    def put_back() -> None:
+        if getattr(owner, name) is wrapped:
+            setattr(owner, name, original)
+
+    return put_back
 
 
 def call_before_leaving(ours: Callable[[], object]) -> None:

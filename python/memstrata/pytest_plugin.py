@@ -24,7 +24,7 @@ import pytest
 from ._after_import import after_import
 from ._process_memory import peak_resident_bytes, reset_peak, resident_bytes
 from ._sizes import format_size, parse_size
-from ._wrapping import call_before
+from ._torch_counters import call_before_peak_reset
 
 MARKER = "memstrata"
 PROPERTY = "memstrata"
@@ -52,7 +52,7 @@ def _keep_peaks(torch: Any) -> None:
     def keep(index: int) -> None:
         _kept_bytes[index] = max(_kept_bytes.get(index, 0), int(torch.cuda.max_memory_allocated(index)))
 
-    call_before(getattr(torch, "_C", None), "_cuda_resetPeakMemoryStats", keep)
+    call_before_peak_reset(getattr(torch, "_C", None), keep)
 
 
 class Meter:

@@ -99,6 +99,23 @@ def test_device_limit_is_of_each_test_alone(tmp_path: Path) -> None:
     assert "5.00 GiB" not in output  # not marked, and all are measured only when asked
 
 
+@pytest.mark.parametrize("name", ["_cuda_resetPeakMemoryStats", "_accelerator_resetPeakStats"])
+def test_a_reset_by_the_test_itself_hides_nothing(tmp_path: Path, name: str) -> None:
+    code = f"""
+from memstrata.pytest_plugin import _keep_peaks
+import pytest, torch
+torch._C = types.SimpleNamespace({name}=torch.cuda.reset_peak_memory_stats)
+_keep_peaks(torch)
+@pytest.mark.memstrata("2 GiB")
+def test_large():
+    torch.cuda.hold(3 << 30); torch.cuda.drop(3 << 30)
+    torch._C.{name}(0)
+"""
+    status, output = run_pytest(tmp_path, STAND_IN + code)
+    assert status == 1
+    assert "1.00 GiB over the limit of 2.00 GiB." in output
+
+
 def test_the_limit_may_stand_without_its_name(tmp_path: Path) -> None:
     status, output = run_pytest(tmp_path, DEVICE.replace('memstrata(limit="2 GiB")', 'memstrata("2 GiB")'))
     assert status == 1

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "accept/checklist.h"
 #include "accept/identity.h"
@@ -18,7 +19,7 @@ void TakeHigher(const Measured& candidate, Measured& highest) {
 }
 
 // The highest of one figure over repeats and devices.
-Measured Highest(const std::vector<RepeatFigures>& repeats, Measured DeviceFigures::*member) {
+Measured Highest(std::span<const RepeatFigures> repeats, Measured DeviceFigures::*member) {
   Measured highest;
   for (const RepeatFigures& repeat : repeats) {
     for (const DeviceFigures& device : repeat.devices) TakeHigher(device.*member, highest);
@@ -26,11 +27,23 @@ Measured Highest(const std::vector<RepeatFigures>& repeats, Measured DeviceFigur
   return highest;
 }
 
-Measured Highest(const std::vector<RepeatFigures>& repeats, Measured RepeatFigures::*member) {
+Measured Highest(std::span<const RepeatFigures> repeats, Measured RepeatFigures::*member) {
   Measured highest;
   for (const RepeatFigures& repeat : repeats) TakeHigher(repeat.*member, highest);
   return highest;
 }
+
+// Whose memory a row tells of: of the first that was measured.
+struct MemoryBasis {
+  std::string_view name;
+  Measured (*highest)(std::span<const RepeatFigures> repeats);
+};
+constexpr MemoryBasis kMemoryBases[] = {
+    {"device", [](std::span<const RepeatFigures> repeats) { return Highest(repeats, &DeviceFigures::used_bytes); }},
+    {"framework",
+     [](std::span<const RepeatFigures> repeats) { return Highest(repeats, &DeviceFigures::framework_bytes); }},
+    {"host", [](std::span<const RepeatFigures> repeats) { return Highest(repeats, &RepeatFigures::host_bytes); }},
+};
 
 // One figure of a row to compare: smaller is better.
 struct Cost {
@@ -69,8 +82,13 @@ bool Dominates(const SweepRow& a, const SweepRow& b, bool higher_is_better) {
   return is_better;
 }
 
-// How far the values lie apart, as a part of the highest; of one value it is assumed.
-double ScatterOf(const std::vector<double>& values) {
+// How far a figure of the repeats lies apart, as a part of the highest; of one value it is assumed.
+template <class Figure>
+double ScatterOf(const std::vector<RepeatFigures>& repeats, const Figure& figure) {
+  std::vector<double> values;
+  for (const RepeatFigures& repeat : repeats) {
+    if (const Measured measured = figure(repeat); measured.value) values.push_back(*measured.value);
+  }
   if (values.size() < 2) return kAssumedFraction;
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   return *most > 0 ? std::max(kLeastLearnedFraction, (*most - *least) / *most) : 0;
@@ -109,29 +127,16 @@ Result<Acceptance> Accept(const Spec& spec, const std::string& folder,
 SweepRow RowOf(const std::map<std::string, std::string>& parameters, const Acceptance& acceptance) {
   const std::vector<RepeatFigures>& repeats = acceptance.repeats;
   SweepRow row{.parameters = parameters, .verdict = acceptance.verdict};
-  const std::pair<std::string_view, Measured> memory[] = {
-      {"device", Highest(repeats, &DeviceFigures::used_bytes)},
-      {"framework", Highest(repeats, &DeviceFigures::framework_bytes)},
-      {"host", Highest(repeats, &RepeatFigures::host_bytes)},
-  };
-  for (const auto& [basis, measured] : memory) {
-    if (row.memory_bytes || !measured.value) continue;
+  for (const MemoryBasis& basis : kMemoryBases) {
+    const Measured measured = basis.highest(repeats);
+    if (!measured.value) continue;
     row.memory_bytes = measured.value;
-    row.memory_basis = basis;
+    row.memory_basis = basis.name;
     row.is_lower_bound = measured.is_lower_bound;
+    row.memory_scatter = ScatterOf(repeats, [&](const RepeatFigures& one) { return basis.highest({&one, 1}); });
+    break;
   }
-  std::vector<double> memory_bytes;
-  std::vector<double> latencies_s;
-  for (const RepeatFigures& repeat : repeats) {
-    const std::vector<RepeatFigures> one = {repeat};
-    const Measured peak = row.memory_basis == "device"      ? Highest(one, &DeviceFigures::used_bytes)
-                          : row.memory_basis == "framework" ? Highest(one, &DeviceFigures::framework_bytes)
-                                                            : repeat.host_bytes;
-    if (peak.value) memory_bytes.push_back(*peak.value);
-    if (repeat.iteration_time_s.value) latencies_s.push_back(*repeat.iteration_time_s.value);
-  }
-  row.memory_scatter = ScatterOf(memory_bytes);
-  row.latency_scatter = ScatterOf(latencies_s);
+  row.latency_scatter = ScatterOf(repeats, [](const RepeatFigures& one) { return one.iteration_time_s; });
   row.latency_s = Highest(repeats, &RepeatFigures::iteration_time_s).value;
   const double items = ItemsPerIteration(acceptance.spec) * static_cast<double>(acceptance.spec.workload.copies);
   if (row.latency_s && *row.latency_s > 0) row.throughput_per_s = items / *row.latency_s;

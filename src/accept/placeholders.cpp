@@ -16,17 +16,12 @@ struct Piece {
   bool is_escaped = false;  // of a name: it stood in double braces
 };
 
-bool IsName(std::string_view text) {
-  return !text.empty() && !(text.front() >= '0' && text.front() <= '9') &&
-         std::all_of(text.begin(), text.end(), IsOfName);
-}
-
 // The name in braces at the start of `text`; an empty one: there is none.
 std::string_view NameAt(std::string_view text) {
   if (text.empty() || text.front() != '{') return {};
   const size_t end = text.find('}');
   const std::string_view name = end == std::string_view::npos ? std::string_view() : text.substr(1, end - 1);
-  return IsName(name) ? name : std::string_view();
+  return IsPlaceholderName(name) ? name : std::string_view();
 }
 
 Piece NextPiece(std::string_view text) {
@@ -53,7 +48,10 @@ std::string InBraces(std::string_view name) { return "{" + std::string(name) + "
 
 }  // namespace
 
-bool IsPlaceholderName(std::string_view name) { return IsName(name); }
+bool IsPlaceholderName(std::string_view name) {
+  return !name.empty() && !(name.front() >= '0' && name.front() <= '9') &&
+         std::all_of(name.begin(), name.end(), IsOfName);
+}
 
 std::string Fill(std::string_view text, const std::map<std::string, std::string>& parameters) {
   std::string filled;

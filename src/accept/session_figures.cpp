@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
 
 #include "base/units.h"
 
@@ -91,9 +90,7 @@ void AddUnnamedDevices(const RunPeaks& peaks, RepeatFigures& figures) {
 }
 
 bool EndedFromOutside(const CommandRun& run) {
-  constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-  return !run.timed_out &&
-         std::find(std::begin(kEnding), std::end(kEnding), run.exit_status - kSignalBase) != std::end(kEnding);
+  return !run.timed_out && measure::IsEndingSignal(run.exit_status - kSignalBase);
 }
 
 void AddErrors(const MeasuredSession& session, const RunPeaks& peaks, RepeatFigures& figures) {

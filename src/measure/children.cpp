@@ -111,7 +111,7 @@ void Children::NoteUnknownChildren() {
 // has come to this process alone.
 void Children::Forward(const siginfo_t& information) {
   const int signal = information.si_signo;
-  if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT) signals_.push_back(signal);
+  if (IsEndingSignal(signal)) signals_.push_back(signal);
   if (information.si_code == SI_KERNEL) return;
   for (const Process& process : processes_) {
     if (!process.ended) kill(process.id, signal);

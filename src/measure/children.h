@@ -29,7 +29,7 @@ class Children {
   void EndRest(int64_t grace_ns);
   /// In the order in which they were started.
   const std::vector<CommandRun>& runs() const { return runs_; }
-  /// Signals that came to end the run (SIGINT, SIGTERM, SIGHUP, SIGQUIT), in order.
+  /// Signals that came to end the run (IsEndingSignal), in order.
   const std::vector<int32_t>& signals() const { return signals_; }
   /// Processes of the tree that were left when the commands had ended.
   bool has_left() const { return has_left_; }

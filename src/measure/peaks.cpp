@@ -76,8 +76,7 @@ std::optional<MeasuredPeak> HostPeak(const MeasuredSession& session, uint64_t sw
     peak.is_lower_bound = true;
     peak.basis += fmt::format(
         " Files in memory (tmpfs, memfd) of the machine grew by {} meanwhile that no process of the run maps: whose "
-        "they "
-        "are is not known.",
+        "they are is not known.",
         FormatBytes(unmapped_bytes));
   }
   if (!session.mark_resets.empty()) {

@@ -57,27 +57,28 @@ TEST_F(Run, ASignalThatEndsTheProgram) {
   EXPECT_EQ(session->commands[0].exit_status, 128 + SIGKILL);
 }
 
-TEST_F(Run, SignalsAreForwarded) {
-  std::thread sender([] {
+// A program that waits behind the trap, and a signal to this process meanwhile.
+Result<MeasuredSession> MeasureWithSignal(const RunRequest& request, int signal) {
+  std::thread sender([signal] {
     std::this_thread::sleep_for(std::chrono::milliseconds(400));
-    kill(getpid(), SIGUSR1);
+    kill(getpid(), signal);
   });
-  const auto session =
-      MeasureRun(Shell("trap 'exit 5' USR1; i=0; while [ $i -lt 100 ]; do sleep 0.05; i=$((i+1)); done"));
+  auto session = MeasureRun(request);
   sender.join();
+  return session;
+}
+
+constexpr const char* kWait = "; i=0; while [ $i -lt 100 ]; do sleep 0.05; i=$((i+1)); done";
+
+TEST_F(Run, SignalsAreForwarded) {
+  const auto session = MeasureWithSignal(Shell(std::string("trap 'exit 5' USR1") + kWait), SIGUSR1);
   ASSERT_TRUE(session);
   EXPECT_EQ(session->commands[0].exit_status, 5);
   EXPECT_TRUE(session->signals.empty());  // it is not for ending a program
 }
 
 TEST_F(Run, ASignalThatIsToEndTheRunIsNotedAlsoWhereTheProgramEndsWell) {
-  std::thread sender([] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(400));
-    kill(getpid(), SIGTERM);
-  });
-  const auto session =
-      MeasureRun(Shell("trap 'exit 0' TERM; i=0; while [ $i -lt 100 ]; do sleep 0.05; i=$((i+1)); done"));
-  sender.join();
+  const auto session = MeasureWithSignal(Shell(std::string("trap 'exit 0' TERM") + kWait), SIGTERM);
   ASSERT_TRUE(session);
   EXPECT_EQ(session->commands[0].exit_status, 0);
   EXPECT_EQ(session->signals, std::vector<int32_t>{SIGTERM});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -35,7 +36,7 @@ class FieldReader {
     if (value > UINT32_MAX) ok_ = false;
     return static_cast<uint32_t>(value);
   }
-  int32_t ProcessId() {
+  int32_t Number() {
     const uint64_t value = Unsigned();
     if (value > INT32_MAX) ok_ = false;
     return static_cast<int32_t>(value);
@@ -77,12 +78,27 @@ struct RunLineKind {
   bool (*add)(FieldReader& fields, MeasuredSession& session);
 };
 
+// Lines of one number, of a process or of a signal, each to the end of its list.
+template <auto list, class Into>
+bool AddNumber(FieldReader& fields, Into& into) {
+  const int32_t number = fields.Number();
+  if (fields.ok()) (into.*list).push_back(number);
+  return fields.ok();
+}
+
+template <class Into>
+bool AddGap(FieldReader& fields, Into& into) {
+  Gap gap = {fields.Text(), fields.Text(), fields.Text()};
+  if (fields.ok()) into.gaps.push_back(std::move(gap));
+  return fields.ok();
+}
+
 bool AddUse(FieldReader& fields, MeasuredSession& session) {
   DeviceSample sample = {fields.Signed(), fields.Small(), fields.Unsigned(), fields.Unsigned(), {}};
   if (fields.Unsigned() == 1) {
     sample.processes.emplace();
     while (fields.ok() && !fields.at_end()) {
-      const int32_t process_id = fields.ProcessId();
+      const int32_t process_id = fields.Number();
       sample.processes->push_back({process_id, fields.Optional()});
     }
   }
@@ -155,24 +171,9 @@ constexpr RunLineKind kRunLines[] = {
     {"beside", [](FieldReader& fields, MeasuredSession& session) { return AddCommand(fields, true, session); }},
     {"used", AddUse},
     {"host", AddHost},
-    {"member",
-     [](FieldReader& fields, MeasuredSession& session) {
-       const int32_t process_id = fields.ProcessId();
-       if (fields.ok()) session.tree.push_back(process_id);
-       return fields.ok();
-     }},
-    {"mark_reset",
-     [](FieldReader& fields, MeasuredSession& session) {
-       const int32_t process_id = fields.ProcessId();
-       if (fields.ok()) session.mark_resets.push_back(process_id);
-       return fields.ok();
-     }},
-    {"missing",
-     [](FieldReader& fields, MeasuredSession& session) {
-       Gap gap = {fields.Text(), fields.Text(), fields.Text()};
-       if (fields.ok()) session.gaps.push_back(std::move(gap));
-       return fields.ok();
-     }},
+    {"member", AddNumber<&MeasuredSession::tree>},
+    {"mark_reset", AddNumber<&MeasuredSession::mark_resets>},
+    {"missing", AddGap},
     {"variable",
      [](FieldReader& fields, MeasuredSession& session) {
        const std::string name = fields.Text();
@@ -180,12 +181,7 @@ constexpr RunLineKind kRunLines[] = {
        if (fields.ok()) session.variables[name] = value;
        return fields.ok();
      }},
-    {"signal",
-     [](FieldReader& fields, MeasuredSession& session) {
-       const int32_t signal = fields.ProcessId();
-       if (fields.ok()) session.signals.push_back(signal);
-       return fields.ok();
-     }},
+    {"signal", AddNumber<&MeasuredSession::signals>},
     {"command_end", AddCommandEnd},
     {"end",
      [](FieldReader& fields, MeasuredSession& session) {
@@ -205,7 +201,7 @@ struct ProcessLineKind {
 constexpr ProcessLineKind kProcessLines[] = {
     {"process",
      [](FieldReader& fields, FrameworkProcess& process) {
-       process.process_id = fields.ProcessId();
+       process.process_id = fields.Number();
        process.rank = fields.Small();
        return fields.ok();
      }},
@@ -227,18 +223,8 @@ constexpr ProcessLineKind kProcessLines[] = {
        if (fields.ok()) process.samples.push_back(sample);
        return fields.ok();
      }},
-    {"forked",
-     [](FieldReader& fields, FrameworkProcess& process) {
-       const int32_t process_id = fields.ProcessId();
-       if (fields.ok()) process.forked_ids.push_back(process_id);
-       return fields.ok();
-     }},
-    {"missing",
-     [](FieldReader& fields, FrameworkProcess& process) {
-       Gap gap = {fields.Text(), fields.Text(), fields.Text()};
-       if (fields.ok()) process.gaps.push_back(std::move(gap));
-       return fields.ok();
-     }},
+    {"forked", AddNumber<&FrameworkProcess::forked_ids>},
+    {"missing", AddGap},
     {"end",
      [](FieldReader&, FrameworkProcess& process) {
        process.complete = true;
@@ -296,6 +282,10 @@ Status AddProcesses(const fs::path& folder, MeasuredSession& session) {
 }
 
 }  // namespace
+
+bool IsEndingSignal(int32_t signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
 
 void AddRunLines(std::string_view text, MeasuredSession& session) {
   session.bad_line_count += AddLines(text, kRunLines, session);

@@ -106,6 +106,9 @@ struct Gap {
   std::string how_to_get;
 };
 
+/// Whether somebody ends a run from outside by this signal: SIGINT, SIGTERM, SIGHUP, SIGQUIT.
+bool IsEndingSignal(int32_t signal);
+
 /// One process that recorded itself.
 struct FrameworkProcess {
   std::string label;  // "rank0", "rank0-4711": the name of its files
@@ -132,7 +135,7 @@ struct MeasuredSession {
   std::vector<int32_t> mark_resets;          // processes that set their own highest mark of memory back
   std::vector<int32_t> tree;                 // every process of the run that a sample met
   std::vector<Gap> gaps;
-  std::vector<int32_t> signals;                  // that came meanwhile to end the run: SIGINT, SIGTERM, SIGHUP, SIGQUIT
+  std::vector<int32_t> signals;                  // that came meanwhile to end the run (IsEndingSignal)
   std::map<std::string, std::string> variables;  // of the environment, those that decide how frameworks use memory
   bool ended = false;  // false: the recorder itself was killed, or the disk was full: later samples are missing
   uint64_t bad_line_count = 0;  // that could not be read
