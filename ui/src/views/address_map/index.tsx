@@ -9,14 +9,13 @@ import { valueAt } from "../../gfx/plot_frame.ts";
 import { readGroups } from "../../gfx/stack_model.ts";
 import { rightGutter } from "../../gfx/timeline_scene.ts";
 import { useApp, useFrame } from "../../state/context.ts";
-import type { Grouping } from "../../state/url.ts";
 import { useExport } from "../../widgets/export_scene.ts";
 import { GroupNames } from "../../widgets/group_names.tsx";
 import { ErrorNotice, LoadingNotice } from "../../widgets/notice.tsx";
 import { usePlotGestures } from "../../widgets/pan_zoom.ts";
 import { Canvas, type Size, useSize } from "../../widgets/picture.tsx";
-import { Segmented } from "../../widgets/segmented.tsx";
 import { Tooltip } from "../../widgets/tooltip.tsx";
+import { GroupingControl } from "../../widgets/view_controls.tsx";
 import { needPart, type View } from "../view.ts";
 import { drawMap, MapModel, type MapScene, mapFrame, pickMap } from "./draw_map.ts";
 
@@ -123,23 +122,11 @@ function AddressMap() {
 }
 
 function MapHead({ groups, fills }: { groups: readonly Group[]; fills: readonly Fill[] }) {
-  const app = useApp();
-  const hasStacks = app.heap.value.has.includes("stacks");
   return (
     <>
       <div class="ms-viewbar">
         <h1>Address map</h1>
-        <Segmented
-          label="Colour"
-          value={app.grouping.value}
-          onChange={(value: Grouping) => app.setGrouping(value)}
-          choices={[
-            { value: "category", label: "category" },
-            { value: "stack", label: "stack", unmet: hasStacks ? undefined : "This file has no stacks." },
-            { value: "size", label: "size" },
-            { value: "lifetime", label: "lifetime" },
-          ]}
-        />
+        <GroupingControl label="Colour" offered={["category", "stack", "size", "lifetime"]} />
       </div>
       <div class="ms-subbar">
         <GroupNames groups={groups} fills={fills} />
