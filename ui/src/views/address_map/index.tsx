@@ -7,7 +7,7 @@ import type { Group } from "../../data/types.ts";
 import { groupFills } from "../../gfx/draw_stack.ts";
 import { valueAt } from "../../gfx/plot_frame.ts";
 import { readGroups } from "../../gfx/stack_model.ts";
-import { rightGutter } from "../../gfx/timeline_scene.ts";
+import { gutterLeft, rightGutter } from "../../gfx/timeline_scene.ts";
 import { useApp, useFrame } from "../../state/context.ts";
 import { useExport } from "../../widgets/export_scene.ts";
 import { GroupNames } from "../../widgets/group_names.tsx";
@@ -35,7 +35,8 @@ function useMap(size: Size, hover: MapHover | null): { scene: MapScene | null; e
   const heap = app.heap.value;
   const axis = app.axis.value;
   const grouping = app.grouping.value;
-  const range = tileRange(begin, end, app.rangeEnd.value, Math.max(64, size.width - 112), axis);
+  const right = rightGutter(heap.capacity_bytes !== null);
+  const range = tileRange(begin, end, app.rangeEnd.value, Math.max(64, size.width - gutterLeft - right), axis);
   const top = Math.max(heap.peak_reserved_bytes ?? 0, heap.peak_live_bytes);
   const min_bytes = minimumBytes(top, Math.max(100, size.height), smallestPixels);
   const question = {
@@ -56,7 +57,7 @@ function useMap(size: Size, hover: MapHover | null): { scene: MapScene | null; e
     theme: app.theme.value,
     names: groups.map((group) => group.label),
     oomSeqs: (app.summaryHeap.value?.ooms ?? []).map((oom) => oom.seq),
-    frame: mapFrame(size, { begin, end }, model.heightBytes, rightGutter(heap.capacity_bytes !== null)),
+    frame: mapFrame(size, { begin, end }, model.heightBytes, right),
     pinnedRow: app.pinnedRow.value,
     hovered: hover?.index ?? null,
     cursorSeq: app.cursorSeq.value,
