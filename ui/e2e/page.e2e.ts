@@ -162,11 +162,11 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
       .getByRole("button", { name: /^What is this\?/ })
       .first()
       .click();
-    expect(await page.locator(".ms-markhelp").textContent()).toContain("How to read it");
+    expect(await page.locator(".ms-dialog").textContent()).toContain("How to read it");
     expect(await violations(page)).toEqual([]);
     await page.getByRole("button", { name: "Show it in the timeline" }).click();
     expect(await addressPart(page, "view")).toBe("timeline");
-    await page.locator(".ms-markhelp").waitFor({ state: "detached" });
+    await page.locator(".ms-dialog").waitFor({ state: "detached" });
     await page.keyboard.press("f");
     await settle(page);
     // Labels stand in rows above the plot; one of them is somewhere in the first row.
@@ -178,7 +178,7 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
     expect(await page.locator(".ms-plot--link").count()).toBe(1);
     await page.mouse.down();
     await page.mouse.up();
-    await page.locator(".ms-markhelp h2").waitFor();
+    await page.locator(".ms-dialog h2").waitFor();
     expect(problems).toEqual([]);
     await page.close();
   });
