@@ -67,12 +67,13 @@ export function changedShare(blank: Page, before: Buffer, after: Buffer): Promis
   );
 }
 
-/** Compares what is seen with the small picture at `path`, or writes it when pictures are taken again. */
-export async function expectKept(blank: Page, png: Buffer, path: string): Promise<void> {
+/** Compares what is seen with the picture at `path`, or writes it, `small` or whole, when pictures are taken again. */
+export async function expectKept(blank: Page, png: Buffer, path: string, keeps: "small" | "whole"): Promise<void> {
   const now = await makeSmall(blank, png);
-  if (updates) writeFileSync(path, now);
+  if (updates) writeFileSync(path, keeps === "small" ? now : png);
   expect(existsSync(path), `${path} is missing: npm run pictures`).toBe(true);
-  const share = await changedShare(blank, readFileSync(path), now);
+  const kept = readFileSync(path);
+  const share = await changedShare(blank, keeps === "small" ? kept : await makeSmall(blank, kept), now);
   expect(share, `${path} does not look like the page any more; look at both, then npm run pictures`).toBeLessThan(
     mostChanged,
   );

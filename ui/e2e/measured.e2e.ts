@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { launch, open, outFolder } from "./browser.ts";
+import { closeClean, launch, open, outFolder } from "./browser.ts";
 import { binary, startServer } from "./server.ts";
 
 const program = binary();
@@ -51,8 +51,7 @@ describe.skipIf(!program)("a measured run", () => {
       expect(await page.locator(".ms-ledger__framework").count()).toBe(1);
     }
     await page.screenshot({ path: `${outFolder}measured-ledger.png` });
-    expect(problems).toEqual([]);
-    await page.close();
+    await closeClean({ page, problems });
     server.stop();
   });
 });

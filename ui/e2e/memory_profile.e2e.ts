@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { colourCount, launch, open, outFolder, settle } from "./browser.ts";
+import { closeClean, colourCount, launch, open, outFolder, settle } from "./browser.ts";
 import { binary, type Server, startServer } from "./server.ts";
 
 const axeSource = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
@@ -55,8 +55,7 @@ describe.skipIf(!program)("the memory profile", () => {
     )) as string[];
     expect(found).toEqual([]);
     await page.screenshot({ path: `${outFolder}memory_profile-xla.png`, fullPage: true });
-    expect(problems).toEqual([]);
-    await page.close();
+    await closeClean({ page, problems });
   });
 
   it("tells every field of the event under the pointer", async () => {
@@ -68,8 +67,7 @@ describe.skipIf(!program)("the memory profile", () => {
     const text = (await tip.textContent()) ?? "";
     for (const field of ["allocated:", "address: 0x", "in use after it:", "fragmentation:", "thread:"])
       expect(text).toContain(field);
-    expect(problems).toEqual([]);
-    await page.close();
+    await closeClean({ page, problems });
   });
 
   it("finds one of many heaps by typing", async () => {
@@ -80,7 +78,6 @@ describe.skipIf(!program)("the memory profile", () => {
     await page.keyboard.press("Enter");
     await settle(page);
     expect(await list.inputValue()).toContain("host17/GPU_0_bfc");
-    expect(problems).toEqual([]);
-    await page.close();
+    await closeClean({ page, problems });
   });
 });

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violations } from "./accessibility.ts";
-import { addressPart, colourCount, launch, open, outFolder, settle } from "./browser.ts";
+import { addressPart, closeClean, colourCount, launch, open, outFolder, settle } from "./browser.ts";
 import { binary, type Server, sample, startServer } from "./server.ts";
 
 // A page that is already served, instead of the binary.
@@ -65,8 +65,7 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
       const overhang = "document.documentElement.scrollWidth - window.innerWidth";
       expect(await page.evaluate(overhang), "pixels to the right of the page").toBeLessThanOrEqual(0);
       await page.screenshot({ path: `${outFolder}${view}-${room.theme}-${room.width}-${room.zoom}.png` });
-      expect(problems).toEqual([]);
-      await page.close();
+      await closeClean({ page, problems });
     });
   });
 
@@ -96,8 +95,7 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
     expect(await addressPart(page, "pin")).not.toBeNull();
     await page.keyboard.press("Escape");
     await page.locator(".ms-inspector").waitFor({ state: "detached" });
-    expect(problems).toEqual([]);
-    await page.close();
+    await closeClean({ page, problems });
   });
 
   it("is used with the keyboard alone", async () => {
@@ -152,8 +150,7 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
       });
       expect(name, `control ${i} has no name`).not.toBe("");
     }
-    expect(problems).toEqual([]);
-    await page.close();
+    await closeClean({ page, problems });
   });
 
   it("tells what a mark is, from its label and from its stop", async () => {
@@ -162,11 +159,11 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
       .getByRole("button", { name: /^What is this\?/ })
       .first()
       .click();
-    expect(await page.locator(".ms-markhelp").textContent()).toContain("How to read it");
+    expect(await page.locator(".ms-dialog").textContent()).toContain("How to read it");
     expect(await violations(page)).toEqual([]);
     await page.getByRole("button", { name: "Show it in the timeline" }).click();
     expect(await addressPart(page, "view")).toBe("timeline");
-    await page.locator(".ms-markhelp").waitFor({ state: "detached" });
+    await page.locator(".ms-dialog").waitFor({ state: "detached" });
     await page.keyboard.press("f");
     await settle(page);
     // Labels stand in rows above the plot; one of them is somewhere in the first row.
@@ -178,9 +175,8 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
     expect(await page.locator(".ms-plot--link").count()).toBe(1);
     await page.mouse.down();
     await page.mouse.up();
-    await page.locator(".ms-markhelp h2").waitFor();
-    expect(problems).toEqual([]);
-    await page.close();
+    await page.locator(".ms-dialog h2").waitFor();
+    await closeClean({ page, problems });
   });
 
   it.each([
@@ -193,8 +189,7 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
     await page.keyboard.type(words);
     await page.locator(".ms-search__hit").first().waitFor();
     if (hit !== "function") expect(await page.locator(".ms-search__list").textContent()).toContain(hit);
-    expect(problems).toEqual([]);
-    await page.close();
+    await closeClean({ page, problems });
   });
 
   it("finds a function and goes to it", async () => {
@@ -206,8 +201,7 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
     await settle(page);
     expect(await addressPart(page, "view")).toBe("timeline");
     expect(await addressPart(page, "pin")).not.toBeNull();
-    expect(problems).toEqual([]);
-    await page.close();
+    await closeClean({ page, problems });
   });
 
   it("exports the picture as SVG with text and as PNG", async () => {
@@ -224,8 +218,7 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
     const png = await save("Picture as PNG");
     expect(png.subarray(1, 4).toString()).toBe("PNG");
     expect(png.readUInt32BE(16)).toBe(3200);
-    expect(problems).toEqual([]);
-    await page.close();
+    await closeClean({ page, problems });
   });
 
   it("shows the same total in the breakdown's table, flame graph and status bar", async () => {
@@ -234,8 +227,7 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
     const bytes = Number(total?.replace(/[^\d]/g, ""));
     const live = await page.locator(".ms-status span[title$=' B']").first().getAttribute("title");
     expect(Number(live?.replace(/[^\d]/g, ""))).toBe(bytes);
-    expect(problems).toEqual([]);
-    await page.close();
+    await closeClean({ page, problems });
   });
 
   it("measures a range with shift-drag", async () => {
@@ -255,8 +247,7 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
     await settle(page);
     expect(await page.locator(".ms-measured").textContent()).toMatch(/allocated .* survived/);
     expect(Number(await addressPart(page, "to"))).toBeGreaterThan(Number(await addressPart(page, "from")));
-    expect(problems).toEqual([]);
-    await page.close();
+    await closeClean({ page, problems });
   });
 
   it("keeps labels of one's own in the address, and writes them into the picture", async () => {
@@ -289,8 +280,7 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
     await page.getByRole("button", { name: "Show in the timeline" }).first().click();
     await settle(page);
     expect(await addressPart(page, "view")).toBe("timeline");
-    expect(problems).toEqual([]);
-    await page.close();
+    await closeClean({ page, problems });
   });
 
   it("copies every table as text with exact bytes", async () => {
@@ -300,7 +290,6 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
     const text = (await page.evaluate("navigator.clipboard.readText()")) as string;
     const [head, first] = text.split("\n").map((line) => line.split("\t"));
     expect(Number(first![head!.indexOf("peak_live_bytes")])).toBeGreaterThan(0);
-    expect(problems).toEqual([]);
-    await page.close();
+    await closeClean({ page, problems });
   });
 });

@@ -2,17 +2,15 @@
  * What the page looks like: the pictures of the README are fresh, and every view in both themes looks as it was last looked at.
  * `npm run pictures` takes all of them again.
  */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { launch, open, outFolder, settle } from "./browser.ts";
+import { closeClean, launch, open, outFolder, settle } from "./browser.ts";
 import { changedShare, expectKept, makeSmall, mostChanged } from "./kept_pictures.ts";
 import { binary, type Server, sample, startServer } from "./server.ts";
 
 const images = fileURLToPath(new URL("../../docs/images/", import.meta.url));
 const keptFolder = fileURLToPath(new URL("./kept/", import.meta.url));
-const updates = process.env.MEMSTRATA_UPDATE_PICTURES === "1";
 const program = binary();
 
 /** All that this sample fills, and one that says why it is empty; Sources names the folder, which differs between machines. */
@@ -50,23 +48,17 @@ describe.skipIf(!program)("the look", () => {
   it.each(["overview", "timeline"])("of the README's %s is that of the page", async (view) => {
     const { page, problems } = await open(browser, `${server.url}#view=${view}`, { width: 1440, height: 900 });
     const now = await page.screenshot({ path: `${outFolder}picture-${view}.png` });
-    const path = `${images}page_${view}.png`;
-    if (updates) writeFileSync(path, now);
-    expect(existsSync(path), `${path} is missing: npm run pictures`).toBe(true);
-    const [before, after] = [await makeSmall(blank, readFileSync(path)), await makeSmall(blank, now)];
-    expect(await changedShare(blank, before, after), "npm run pictures").toBeLessThan(mostChanged);
-    expect(problems).toEqual([]);
-    await page.close();
+    await expectKept(blank, now, `${images}page_${view}.png`, "whole");
+    await closeClean({ page, problems });
   });
 
   it.each(themes)("of the views is kept in the %s theme", async (theme) => {
     const { page, problems } = await open(browser, "about:blank", { theme, width: 1280, height: 800 });
     for (const view of views) {
       await showView(page, `${server.url}#view=${view}`);
-      await expectKept(blank, await page.screenshot(), `${keptFolder}${view}-${theme}.png`);
+      await expectKept(blank, await page.screenshot(), `${keptFolder}${view}-${theme}.png`, "small");
     }
-    expect(problems).toEqual([]);
-    await page.close();
+    await closeClean({ page, problems });
   });
 
   it("is told apart when one band is hidden, or when the cursor's panel is open", async () => {

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { colourCount, launch, open, outFolder, settle } from "./browser.ts";
+import { closeClean, colourCount, launch, open, outFolder, settle } from "./browser.ts";
 import { binary, sample, writeReport } from "./server.ts";
 
 const program = binary();
@@ -30,8 +30,7 @@ describe.skipIf(!program)("the report file", () => {
       expect(await page.locator("[role=alert]").allTextContents()).toEqual([]);
       await settle(page);
       expect(requests.filter((request) => !request.startsWith("data:") && !request.startsWith("blob:"))).toEqual([]);
-      expect(problems).toEqual([]);
-      await page.close();
+      await closeClean({ page, problems });
     },
   );
 
@@ -51,8 +50,7 @@ describe.skipIf(!program)("the report file", () => {
     expect(await page.locator(".ms-notice").textContent()).toContain("This report does not hold the segments at event");
     await page.getByRole("button", { name: /^the peak, event/ }).click();
     await page.locator(".ms-state__picture").waitFor();
-    expect(problems).toEqual([]);
-    await page.close();
+    await closeClean({ page, problems });
   });
 
   it("compares two files: the same file twice is equal to the byte", async () => {
@@ -63,7 +61,6 @@ describe.skipIf(!program)("the report file", () => {
     expect(await page.locator(".ms-table tbody tr").count()).toBeGreaterThan(3);
     expect(await page.locator("[role=alert]").allTextContents()).toEqual([]);
     await page.screenshot({ path: `${outFolder}compare-two-files.png` });
-    expect(problems).toEqual([]);
-    await page.close();
+    await closeClean({ page, problems });
   });
 });

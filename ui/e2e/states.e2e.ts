@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { launch, open, outFolder, settle } from "./browser.ts";
+import { closeClean, launch, open, outFolder, settle } from "./browser.ts";
 import { binary, sample, startServer } from "./server.ts";
 
 const program = binary();
@@ -26,8 +26,7 @@ describe.skipIf(!program)("states of the page", () => {
     const { page, problems } = await open(browser, server.url);
     expect(await page.getByRole("alert").textContent()).toMatch(/notes\.txt cannot be shown\..*No reader knows/s);
     await page.screenshot({ path: `${outFolder}state-unreadable.png` });
-    expect(problems).toEqual([]);
-    await page.close();
+    await closeClean({ page, problems });
     server.stop();
   });
 
@@ -41,8 +40,7 @@ describe.skipIf(!program)("states of the page", () => {
     await page.getByRole("button", { name: /^Diagnostics/ }).click();
     expect(await page.locator(".ms-table tbody tr").count()).toBeGreaterThan(0);
     await page.screenshot({ path: `${outFolder}state-truncated.png` });
-    expect(problems).toEqual([]);
-    await page.close();
+    await closeClean({ page, problems });
     server.stop();
   });
 
@@ -84,8 +82,7 @@ describe.skipIf(!program)("states of the page", () => {
     await page.reload();
     await settle(page);
     expect(await page.locator("h1").textContent()).toBe(headline);
-    expect(problems).toEqual([]);
-    await page.close();
+    await closeClean({ page, problems });
     server.stop();
   });
 
@@ -115,8 +112,7 @@ describe.skipIf(!program)("states of the page", () => {
     await settle(page);
     expect(await page.locator(".ms-ranks .ms-table tbody tr").count()).toBe(2);
     await page.screenshot({ path: `${outFolder}ranks-dropped.png` });
-    expect(problems).toEqual([]);
-    await page.close();
+    await closeClean({ page, problems });
     server.stop();
   });
 });

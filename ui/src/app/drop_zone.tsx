@@ -1,7 +1,8 @@
 /** Files dropped anywhere on the page are added to the session of the running server. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { DataSource } from "../data/source.ts";
 import { useApp } from "../state/context.ts";
+import { Dialog } from "../widgets/dialog.tsx";
 
 const pollMs = 150;
 
@@ -77,21 +78,14 @@ export function DropZone() {
 }
 
 function Problems({ problems, onClose }: { problems: readonly string[]; onClose: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog class="ms-help ms-markhelp" ref={dialog} onClose={onClose} aria-label="Files that were not added">
+    <Dialog title="Files that were not added" isText onClose={onClose}>
       <div role="alert">
         {problems.map((problem) => (
           <p key={problem}>{problem}</p>
         ))}
       </div>
       <p class="ms-quiet">What was open before is still here.</p>
-      <p>
-        <button type="button" class="ms-button" onClick={() => dialog.current?.close()}>
-          Close
-        </button>
-      </p>
-    </dialog>
+    </Dialog>
   );
 }

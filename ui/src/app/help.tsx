@@ -1,5 +1,5 @@
 /** Keys and the meaning of what is drawn. */
-import { useEffect, useRef } from "preact/hooks";
+import { Dialog } from "../widgets/dialog.tsx";
 import { keyHelp } from "./keyboard.ts";
 
 const words: readonly (readonly [string, string])[] = [
@@ -10,16 +10,8 @@ const words: readonly (readonly [string, string])[] = [
 ];
 
 export function Help({ onClose }: { onClose: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog class="ms-help" ref={dialog} onClose={onClose} aria-labelledby="ms-help-title">
-      <div class="ms-panel__head">
-        <h2 id="ms-help-title">Keys and words</h2>
-        <button type="button" class="ms-button" onClick={() => dialog.current?.close()}>
-          Close
-        </button>
-      </div>
+    <Dialog title="Keys and words" onClose={onClose}>
       <div class="ms-help__columns">
         <dl class="ms-facts">
           {keyHelp.map(([keys, what]) => (
@@ -43,6 +35,6 @@ export function Help({ onClose }: { onClose: () => void }) {
       <p class="ms-quiet">
         Pointer: wheel zooms, drag moves, shift-drag measures, click pins, double click fits the step.
       </p>
-    </dialog>
+    </Dialog>
   );
 }

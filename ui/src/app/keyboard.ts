@@ -52,19 +52,11 @@ function pan(app: AppState, direction: number, far: boolean): void {
   app.setWindow(panWindow(window, direction * (window.end - window.begin) * panStep * (far ? 10 : 1)));
 }
 
-/** Puts the cursor at `seq` and, when it is out of sight, the window round it. */
-function moveTo(app: AppState, seq: number): void {
-  app.setCursor(seq);
-  const { begin, end } = app.window.peek();
-  const half = (end - begin) / 2;
-  if (app.axis.peek() === "seq" && (seq < begin || seq >= end)) app.setWindow({ begin: seq - half, end: seq + half });
-}
-
 function moveToNeighbour(app: AppState, places: readonly number[], direction: number): void {
   const cursor = app.cursorSeq.peek();
   const sorted = [...places].sort((a, b) => a - b);
   const next = direction > 0 ? sorted.find((seq) => seq > cursor) : sorted.findLast((seq) => seq < cursor);
-  if (next !== undefined) moveTo(app, next);
+  if (next !== undefined) app.moveTo(next);
 }
 
 /** The block that the event at the cursor is about. */
@@ -123,11 +115,11 @@ export function handleKey(event: KeyboardEvent, app: AppState, openHelp: () => v
     ArrowLeft: () => pan(app, -1, event.shiftKey),
     d: () => pan(app, 1, event.shiftKey),
     ArrowRight: () => pan(app, 1, event.shiftKey),
-    ",": () => moveTo(app, app.cursorSeq.peek() - 1),
-    ".": () => moveTo(app, app.cursorSeq.peek() + 1),
+    ",": () => app.moveTo(app.cursorSeq.peek() - 1),
+    ".": () => app.moveTo(app.cursorSeq.peek() + 1),
     "[": () => moveToNeighbour(app, steps(), -1),
     "]": () => moveToNeighbour(app, steps(), 1),
-    p: () => moveTo(app, app.heap.peek().peak_live_seq ?? 0),
+    p: () => app.moveTo(app.heap.peek().peak_live_seq ?? 0),
     n: () => moveToNeighbour(app, marks(), event.shiftKey ? -1 : 1),
     f: () => app.setWindow({ begin: 0, end: app.rangeEnd.peek() }),
     Enter: () => pinAtCursor(app),

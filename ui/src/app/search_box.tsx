@@ -156,12 +156,7 @@ function searchNote(value: SearchResult | null, error: Error | null, isCurrent: 
 }
 
 function goTo(app: AppState, hit: SearchHit): void {
-  if (hit.seq !== null) {
-    app.setCursor(hit.seq);
-    const { begin, end } = app.window.peek();
-    if (app.axis.peek() === "seq" && (hit.seq < begin || hit.seq >= end))
-      app.setWindow({ begin: hit.seq - (end - begin) / 2, end: hit.seq + (end - begin) / 2 });
-  }
+  if (hit.seq !== null) app.moveTo(hit.seq);
   if (hit.allocation !== null) app.pinnedRow.value = hit.allocation;
   if (!["timeline", "state", "breakdown", "address_map"].includes(app.view.peek())) app.view.value = "timeline";
 }

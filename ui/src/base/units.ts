@@ -67,16 +67,6 @@ export function formatDuration(ns: number | null | undefined): string {
   return `${sign}${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
 }
 
-/** Parses `1 GiB`, `512 MiB`, `4096`; null when it is not a size. */
-export function parseBytes(text: string): number | null {
-  const match = /^\s*([\d.]+)\s*([KMGTP]?i?B?)\s*$/i.exec(text);
-  if (!match) return null;
-  const value = Number(match[1]);
-  const letter = (match[2] ?? "").charAt(0).toUpperCase();
-  const power = " KMGTP".indexOf(letter === "B" || letter === "" ? " " : letter);
-  return Number.isFinite(value) ? value * 1024 ** power : null;
-}
-
 /** `1.2 M`: a count that is only roughly known, or still rising. */
 export function formatRoughCount(count: number): string {
   if (count < 1000) return formatCount(Math.round(count));

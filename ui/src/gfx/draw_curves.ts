@@ -157,14 +157,19 @@ export function drawGauge(
   renderer.outline(x - 2.5, bottom - covered - 0.5, width + 5, covered + 1, { stroke: theme.accent, width: 1 });
 }
 
+/** A failed allocation: a line over the plot with a cross at `y`. */
+export function drawOom(renderer: Renderer, frame: PlotFrame, x: number, y: number, theme: Theme): void {
+  renderer.line([x, frame.top, x, frame.top + frame.height], { stroke: theme.oom, width: 1, dash: [2, 3] });
+  for (const slope of [-1, 1])
+    renderer.line([x - 5, y - 5 * slope, x + 5, y + 5 * slope], { stroke: theme.oom, width: 2 });
+}
+
 export function drawOoms(renderer: Renderer, curve: CurveModel, frame: PlotFrame, theme: Theme): void {
   const visible = visibleColumns(curve.columns, frame);
   for (let column = visible.begin; column < visible.end; column += 1) {
     if (curve.oomCount[column] === 0) continue;
     const x = columnX(curve.columns, column, frame) + 0.5;
     const y = Math.max(frame.top + 8, yAt(frame, curve.liveMax[column]!) - 10);
-    renderer.line([x, frame.top, x, frame.top + frame.height], { stroke: theme.oom, width: 1, dash: [2, 3] });
-    for (const slope of [-1, 1])
-      renderer.line([x - 5, y - 5 * slope, x + 5, y + 5 * slope], { stroke: theme.oom, width: 2 });
+    drawOom(renderer, frame, x, y, theme);
   }
 }

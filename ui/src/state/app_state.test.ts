@@ -23,6 +23,15 @@ describe("AppState", () => {
     expect([app.pinnedRow.value, app.measured.value, app.measureFrom.value]).toEqual([null, null, null]);
   });
 
+  it("moves the window only to a cursor that is out of sight", () => {
+    const app = stateOfTwoHeaps();
+    app.setWindow({ begin: 100, end: 200 });
+    app.moveTo(150);
+    expect([app.cursorSeq.value, app.window.value]).toEqual([150, { begin: 100, end: 200 }]);
+    app.moveTo(700);
+    expect([app.cursorSeq.value, app.window.value]).toEqual([700, { begin: 650, end: 750 }]);
+  });
+
   it("shows a range of events on the timeline from any view and axis", () => {
     const app = stateOfTwoHeaps();
     app.view.value = "anatomy";

@@ -126,6 +126,15 @@ export class AppState {
     this.setWindow({ begin: range.begin - room, end: range.end + room });
   }
 
+  /** Puts the cursor at `seq` and, when it is out of sight, the window round it. */
+  moveTo(seq: number): void {
+    this.setCursor(seq);
+    const { begin, end } = this.window.peek();
+    const half = (end - begin) / 2;
+    const isSeen = seq >= begin && seq < end;
+    if (this.axis.peek() === "seq" && !isSeen) this.setWindow({ begin: seq - half, end: seq + half });
+  }
+
   /** The cursor at `seq`, and `range` round it on the timeline. */
   showOnTimeline(seq: number, range: SeqRange): void {
     batch(() => {

@@ -1,11 +1,10 @@
 /** What is this? One mark of the run with its page of the reading guide. */
-import { useEffect, useRef } from "preact/hooks";
 import { type GuidePiece, guideOf } from "../base/mark_guide.ts";
 import { markHeading, markTitle } from "../base/marks.ts";
 import { formatCount } from "../base/units.ts";
-import type { Mark } from "../data/types.ts";
 import { anchorSeq } from "../gfx/mark_labels.ts";
 import { useApp } from "../state/context.ts";
+import { Dialog } from "./dialog.tsx";
 
 /** The mark that the reader asked about, as a dialog over the page. */
 export function MarkHelp() {
@@ -14,33 +13,20 @@ export function MarkHelp() {
   const explain = app.explainHeap.value;
   const mark = index === null ? undefined : explain?.marks[index];
   if (!mark || !explain) return null;
-  const show = () => {
-    app.helpMark.value = null;
-    app.showOnTimeline(anchorSeq(mark, explain), { begin: mark.begin_seq, end: mark.end_seq });
-  };
-  return <MarkDialog key={index} mark={mark} onShow={show} />;
-}
-
-function MarkDialog({ mark, onShow }: { mark: Mark; onShow: () => void }) {
-  const app = useApp();
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
   const close = () => {
     app.helpMark.value = null;
   };
+  const show = () => {
+    close();
+    app.showOnTimeline(anchorSeq(mark, explain), { begin: mark.begin_seq, end: mark.end_seq });
+  };
   return (
-    <dialog class="ms-help ms-markhelp" ref={dialog} onClose={close} aria-labelledby="ms-markhelp-title">
-      <div class="ms-panel__head">
-        <h2 id="ms-markhelp-title">{markHeading(mark.kind, mark.bytes)}</h2>
-        <button type="button" class="ms-button" onClick={() => dialog.current?.close()}>
-          Close
-        </button>
-      </div>
+    <Dialog title={markHeading(mark.kind, mark.bytes)} isText onClose={close}>
       <p>
         <strong>{mark.text}</strong>
         {mark.step !== null && `, in step ${formatCount(mark.step)}`}. Events {formatCount(mark.begin_seq)} to{" "}
         {formatCount(mark.end_seq)}.{" "}
-        <button type="button" class="ms-link" onClick={onShow}>
+        <button type="button" class="ms-link" onClick={show}>
           Show it in the timeline
         </button>
       </p>
@@ -48,7 +34,7 @@ function MarkDialog({ mark, onShow }: { mark: Mark; onShow: () => void }) {
         // Paragraphs have no identity of their own, and do not change while they are shown.
         <p key={index}>{paragraph.map(pieceElement)}</p>
       ))}
-    </dialog>
+    </Dialog>
   );
 }
 

@@ -67,7 +67,10 @@ export function TimelinePlot(props: TimelinePlotProps) {
     },
   );
   usePlotGestures(box, frame, {
-    onHover: (at) => setHover(at && hoverAt(frame, scene, pace.drawn(), at.x, at.y)),
+    onHover: (at) => {
+      const onText = at && labelOf(pace.drawn(), at.x, at.y);
+      setHover(onText ? { ...at, run: null, groupIndex: null } : at && hoverAt(frame, scene, at.x, at.y));
+    },
     onClick: (x, y) => {
       const label = labelOf(pace.drawn(), x, y);
       if (label) {
@@ -76,7 +79,7 @@ export function TimelinePlot(props: TimelinePlotProps) {
       }
       const seq = seqAtX(frame, scene, x);
       app.setCursor(seq);
-      const hit = hoverAt(frame, scene, null, x, y);
+      const hit = hoverAt(frame, scene, x, y);
       app.pinnedRow.value = hit?.run?.allocation ?? null;
       if (hit && !hit.run && hit.groupIndex !== null) pickMerged(app, seq, bytesAt(frame, y));
     },
@@ -184,14 +187,7 @@ function labelOf(drawn: DrawnTimeline | null, x: number, y: number): PlacedLabel
   return label && label.mark >= 0 ? label : null;
 }
 
-function hoverAt(
-  frame: PlotFrame,
-  scene: TimelineScene,
-  drawn: DrawnTimeline | null,
-  x: number,
-  y: number,
-): Hover | null {
-  if (labelOf(drawn, x, y)) return { x, y, run: null, groupIndex: null };
+function hoverAt(frame: PlotFrame, scene: TimelineScene, x: number, y: number): Hover | null {
   const inside = x >= frame.left && x < frame.left + frame.width && y >= frame.top && y < frame.top + frame.height;
   if (!inside || !scene.stack) return null;
   const column = scene.stack.columns.columnAt(valueAt(frame, x));

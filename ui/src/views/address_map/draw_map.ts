@@ -4,6 +4,7 @@ import { formatBytes } from "../../base/units.ts";
 import { type Frame, noneU32 } from "../../data/frame.ts";
 import { Columns } from "../../gfx/columns.ts";
 import { drawHorizontalAxis } from "../../gfx/draw_axes.ts";
+import { drawOom } from "../../gfx/draw_curves.ts";
 import { bytesAt, type PlotFrame, valueAt, xAt, yAt } from "../../gfx/plot_frame.ts";
 import type { Renderer } from "../../gfx/renderer.ts";
 import { columnX } from "../../gfx/step_path.ts";
@@ -125,19 +126,13 @@ export function drawMap(renderer: Renderer, scene: MapScene): void {
   renderer.clip(frame.left, frame.top, frame.width, frame.height, () => {
     drawRegions(renderer, scene);
     for (let index = 0; index < model.rectCount; index += 1) drawRect(renderer, scene, index);
-    for (const seq of scene.oomSeqs) drawOom(renderer, frame, xAt(frame, model.columns.position(seq)), theme);
+    for (const seq of scene.oomSeqs)
+      drawOom(renderer, frame, xAt(frame, model.columns.position(seq)), frame.top + 10, theme);
     const x = Math.round(xAt(frame, model.columns.position(scene.cursorSeq))) + 0.5;
     renderer.line([x, frame.top, x, frame.top + frame.height], { stroke: theme.ink, width: 1 });
   });
   drawAddressAxis(renderer, scene);
   drawHorizontalAxis(renderer, frame, model.columns.axis, theme);
-}
-
-function drawOom(renderer: Renderer, frame: PlotFrame, x: number, theme: Theme): void {
-  renderer.line([x, frame.top, x, frame.top + frame.height], { stroke: theme.oom, width: 1, dash: [2, 3] });
-  const y = frame.top + 10;
-  for (const slope of [-1, 1])
-    renderer.line([x - 5, y - 5 * slope, x + 5, y + 5 * slope], { stroke: theme.oom, width: 2 });
 }
 
 /** Reserved from begin to end: hatched as idle until a block lies over it. */

@@ -7,16 +7,15 @@ import type { Group } from "../../data/types.ts";
 import { groupFills } from "../../gfx/draw_stack.ts";
 import { valueAt } from "../../gfx/plot_frame.ts";
 import { readGroups } from "../../gfx/stack_model.ts";
-import { rightGutter } from "../../gfx/timeline_scene.ts";
+import { gutterLeft, rightGutter } from "../../gfx/timeline_scene.ts";
 import { useApp, useFrame } from "../../state/context.ts";
-import type { Grouping } from "../../state/url.ts";
 import { useExport } from "../../widgets/export_scene.ts";
 import { GroupNames } from "../../widgets/group_names.tsx";
 import { ErrorNotice, LoadingNotice } from "../../widgets/notice.tsx";
 import { usePlotGestures } from "../../widgets/pan_zoom.ts";
 import { Canvas, type Size, useSize } from "../../widgets/picture.tsx";
-import { Segmented } from "../../widgets/segmented.tsx";
 import { Tooltip } from "../../widgets/tooltip.tsx";
+import { GroupingControl } from "../../widgets/view_controls.tsx";
 import { needPart, type View } from "../view.ts";
 import { drawMap, MapModel, type MapScene, mapFrame, pickMap } from "./draw_map.ts";
 
@@ -36,7 +35,8 @@ function useMap(size: Size, hover: MapHover | null): { scene: MapScene | null; e
   const heap = app.heap.value;
   const axis = app.axis.value;
   const grouping = app.grouping.value;
-  const range = tileRange(begin, end, app.rangeEnd.value, Math.max(64, size.width - 112), axis);
+  const right = rightGutter(heap.capacity_bytes !== null);
+  const range = tileRange(begin, end, app.rangeEnd.value, Math.max(64, size.width - gutterLeft - right), axis);
   const top = Math.max(heap.peak_reserved_bytes ?? 0, heap.peak_live_bytes);
   const min_bytes = minimumBytes(top, Math.max(100, size.height), smallestPixels);
   const question = {
@@ -57,7 +57,7 @@ function useMap(size: Size, hover: MapHover | null): { scene: MapScene | null; e
     theme: app.theme.value,
     names: groups.map((group) => group.label),
     oomSeqs: (app.summaryHeap.value?.ooms ?? []).map((oom) => oom.seq),
-    frame: mapFrame(size, { begin, end }, model.heightBytes, rightGutter(heap.capacity_bytes !== null)),
+    frame: mapFrame(size, { begin, end }, model.heightBytes, right),
     pinnedRow: app.pinnedRow.value,
     hovered: hover?.index ?? null,
     cursorSeq: app.cursorSeq.value,
@@ -123,23 +123,11 @@ function AddressMap() {
 }
 
 function MapHead({ groups, fills }: { groups: readonly Group[]; fills: readonly Fill[] }) {
-  const app = useApp();
-  const hasStacks = app.heap.value.has.includes("stacks");
   return (
     <>
       <div class="ms-viewbar">
         <h1>Address map</h1>
-        <Segmented
-          label="Colour"
-          value={app.grouping.value}
-          onChange={(value: Grouping) => app.setGrouping(value)}
-          choices={[
-            { value: "category", label: "category" },
-            { value: "stack", label: "stack", unmet: hasStacks ? undefined : "This file has no stacks." },
-            { value: "size", label: "size" },
-            { value: "lifetime", label: "lifetime" },
-          ]}
-        />
+        <GroupingControl label="Colour" offered={["category", "stack", "size", "lifetime"]} />
       </div>
       <div class="ms-subbar">
         <GroupNames groups={groups} fills={fills} />

@@ -74,7 +74,8 @@ function sumOf(siblings: readonly FlameNode[], parent: number): FlameNode | null
 }
 
 /**
- * Boxes of all nodes that are at least `smallest` pixels wide; narrower siblings are one box, so that no bytes are missing. With a focus, it fills the width and its ancestors lie over it in full width.
+ * Boxes of all nodes that are at least `smallest` pixels wide; narrower siblings are one box at their end, so that no bytes are missing.
+ * With a focus, it fills the width and its ancestors lie over it in full width.
  * A node of plumbing that passes everything on to a single child is folded away: its child takes its row.
  */
 export function layoutFlame(
@@ -101,13 +102,11 @@ export function layoutFlame(
     const narrow: FlameNode[] = [];
     for (const child of children[index]!) {
       const childWidth = widthOf(nodes[child]!.bytes);
-      // Siblings come by falling size: what follows a narrow one is narrow too.
-      if (childWidth < smallest) {
-        narrow.push(nodes[child]!);
-        continue;
+      if (childWidth < smallest) narrow.push(nodes[child]!);
+      else {
+        place(child, next, childWidth, row + own);
+        next += childWidth;
       }
-      place(child, next, childWidth, row + own);
-      next += childWidth;
     }
     const rest = sumOf(narrow, index);
     if (rest && widthOf(rest.bytes) >= smallest)

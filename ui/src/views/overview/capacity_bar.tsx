@@ -51,7 +51,7 @@ function edgesOf({ parts, used, capacityBytes }: CapacityBarProps, total: number
   return [
     edge(held, used),
     ...(reserved > held ? [edge(reserved, "reserved", [4, 3])] : []),
-    ...(capacityBytes === null ? [] : [{ ...edge(total, "capacity"), text: `capacity ${formatBytes(capacityBytes)}` }]),
+    ...(capacityBytes === null ? [] : [edge(capacityBytes, "capacity")]),
   ];
 }
 
@@ -60,32 +60,29 @@ function drawEdges(renderer: Renderer, edges: readonly Edge[], ink: string): Int
   const taken: Interval[] = [];
   for (const { x, text, dash } of edges) {
     renderer.line([x, barTop - 6, x, barTop + barHeight + 4], { stroke: ink, width: 1, dash });
-    const left = Math.max(0, x - renderer.measure(text, { bold: true }));
-    const right = left + renderer.measure(text, { bold: true });
+    const width = renderer.measure(text, { bold: true });
+    const left = Math.max(0, x - width);
     if (taken.some(([, end]) => left < end + 8)) continue;
     renderer.text(text, left, 10, { fill: ink, bold: true });
-    taken.push([left, right]);
+    taken.push([left, left + width]);
   }
   return taken;
 }
 
 function drawBar(renderer: Renderer, app: AppState, props: CapacityBarProps): void {
-  const { parts } = props;
   const theme = app.theme.value;
-  const total = parts.reduce((sum, part) => sum + part.bytes, 0) || 1;
+  const total = props.parts.reduce((sum, part) => sum + part.bytes, 0) || 1;
   const width = renderer.width - 2;
   let bytes = 0;
-  for (const part of parts) {
+  const placed = props.parts.map((part) => {
     const x = 1 + (bytes / total) * width;
-    drawPart(renderer, part, x, (part.bytes / total) * width, theme);
     bytes += part.bytes;
-  }
+    return { part, x, width: (part.bytes / total) * width };
+  });
+  for (const place of placed) drawPart(renderer, place, theme);
+  // Edges are named first: the names of parts keep away from them.
   const taken = drawEdges(renderer, edgesOf(props, total, width), theme.ink);
-  bytes = 0;
-  for (const part of parts) {
-    drawPartLabel(renderer, part, 1 + (bytes / total) * width, (part.bytes / total) * width, theme, taken);
-    bytes += part.bytes;
-  }
+  for (const place of placed) drawPartLabel(renderer, place, theme, taken);
   for (const tick of byteTicks(total)) {
     const x = 1 + (tick.value / total) * width;
     const align = x < 20 ? "left" : x > width - 30 ? "right" : "center";
@@ -93,7 +90,13 @@ function drawBar(renderer: Renderer, app: AppState, props: CapacityBarProps): vo
   }
 }
 
-function drawPart(renderer: Renderer, part: BarPart, x: number, width: number, theme: Theme): void {
+interface PlacedPart {
+  part: BarPart;
+  x: number;
+  width: number;
+}
+
+function drawPart(renderer: Renderer, { part, x, width }: PlacedPart, theme: Theme): void {
   const fill = part.category === null ? null : categoryFill(theme.name, part.category);
   const area = rectPoints(x, barTop, width, barHeight);
   renderer.rect(x, barTop, width, barHeight, fill?.fill ?? theme.sunken);
@@ -103,14 +106,7 @@ function drawPart(renderer: Renderer, part: BarPart, x: number, width: number, t
 }
 
 /** Inside when it fits, above with a leader when there is room, else only in the table below. Adds what it covers above the bar. */
-function drawPartLabel(
-  renderer: Renderer,
-  part: BarPart,
-  x: number,
-  width: number,
-  theme: Theme,
-  taken: Interval[],
-): void {
+function drawPartLabel(renderer: Renderer, { part, x, width }: PlacedPart, theme: Theme, taken: Interval[]): void {
   const inside = part.category === null ? theme.ink : categoryFill(theme.name, part.category).text;
   const size = formatBytes(part.bytes);
   const needed = Math.max(renderer.measure(part.label, { bold: true }), renderer.measure(size, {})) + 14;

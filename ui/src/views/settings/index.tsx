@@ -2,8 +2,8 @@
 import { useState } from "preact/hooks";
 import { useApp } from "../../state/context.ts";
 import { resolveTheme, storeChoice, storedChoice } from "../../state/theme.ts";
-import { type Grouping, groupings } from "../../state/url.ts";
 import { Segmented } from "../../widgets/segmented.tsx";
+import { BandsControl, GroupingControl, OnOffControl } from "../../widgets/view_controls.tsx";
 import type { View } from "../view.ts";
 import "./style.css";
 
@@ -18,7 +18,10 @@ function Settings() {
       <div class="ms-textview ms-settings">
         <ThemeControl />
         <p class="ms-quiet">Kept by this browser, for every page of memstrata.</p>
-        <TimelineControls />
+        <GroupingControl label="Colour of the timeline" />
+        <BandsControl label="Bands of the timeline" />
+        <OnOffControl label="Labels of the timeline" isOn={app.showLabels} />
+        <OnOffControl label="Scale to the capacity" isOn={app.capacityScale} />
         <p class="ms-quiet">Kept in the address: a link shows the same.</p>
       </div>
     </>
@@ -43,52 +46,6 @@ function ThemeControl() {
         { value: "dark", label: "dark" },
       ]}
     />
-  );
-}
-
-const onOff = [
-  { value: "on", label: "on" },
-  { value: "off", label: "off" },
-] as const;
-
-function TimelineControls() {
-  const app = useApp();
-  return (
-    <>
-      <Segmented
-        label="Colour of the timeline"
-        value={app.grouping.value}
-        onChange={(grouping: Grouping) => app.setGrouping(grouping)}
-        choices={groupings.map((value) => ({ value, label: value }))}
-      />
-      <Segmented
-        label="Bands of the timeline"
-        value={app.order.value}
-        onChange={(order) => {
-          app.order.value = order;
-        }}
-        choices={[
-          { value: "grouped", label: "grouped" },
-          { value: "allocation", label: "by order" },
-        ]}
-      />
-      <Segmented
-        label="Labels of the timeline"
-        value={app.showLabels.value ? "on" : "off"}
-        onChange={(value) => {
-          app.showLabels.value = value === "on";
-        }}
-        choices={onOff}
-      />
-      <Segmented
-        label="Scale to the capacity"
-        value={app.capacityScale.value ? "on" : "off"}
-        onChange={(value) => {
-          app.capacityScale.value = value === "on";
-        }}
-        choices={onOff}
-      />
-    </>
   );
 }
 

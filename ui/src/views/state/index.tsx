@@ -13,6 +13,7 @@ import { usePlotGestures } from "../../widgets/pan_zoom.ts";
 import { Canvas, useSize } from "../../widgets/picture.tsx";
 import { Segmented } from "../../widgets/segmented.tsx";
 import { Tooltip } from "../../widgets/tooltip.tsx";
+import { GroupingControl } from "../../widgets/view_controls.tsx";
 import { needPart, type View } from "../view.ts";
 import { drawState, pickState, type StateHit, type StateScene, stateHeight } from "./draw_state.ts";
 import { layoutPools, type RowOrder, readSegments } from "./layout.ts";
@@ -68,20 +69,7 @@ function StateBar({ order }: { order: RowOrder }) {
           { value: "age", label: "by age" },
         ]}
       />
-      <Segmented
-        label="Colour"
-        value={app.grouping.value}
-        onChange={(grouping) => app.setGrouping(grouping)}
-        choices={[
-          { value: "category", label: "category" },
-          {
-            value: "stack",
-            label: "stack",
-            unmet: app.heap.value.has.includes("stacks") ? undefined : "This file has no stacks.",
-          },
-          { value: "size", label: "size" },
-        ]}
-      />
+      <GroupingControl label="Colour" offered={["category", "stack", "size"]} />
       <span class="ms-state__move">
         <button type="button" class="ms-button" aria-label="One event back" onClick={() => app.setCursor(seq - 1)}>
           ←

@@ -8,11 +8,11 @@ import type { StackModel } from "../../gfx/stack_model.ts";
 import type { TimelineScene } from "../../gfx/timeline_scene.ts";
 import type { AppState } from "../../state/app_state.ts";
 import { useApp, useJson } from "../../state/context.ts";
-import { type Grouping, groupings } from "../../state/url.ts";
 import { Legend } from "../../widgets/legend.tsx";
 import { Segmented } from "../../widgets/segmented.tsx";
 import { TimelinePlot } from "../../widgets/timeline_plot.tsx";
 import { reductionNote, timelineSentence } from "../../widgets/timeline_texts.ts";
+import { BandsControl, GroupingControl, OnOffControl } from "../../widgets/view_controls.tsx";
 import { needHeap, type View } from "../view.ts";
 import { MarkTable } from "./mark_table.tsx";
 
@@ -50,37 +50,15 @@ function eventsPerColumn(app: AppState, { columns }: StackModel): number {
   return Math.ceil((columns.end - columns.begin) / Math.max(1, columns.count));
 }
 
-const needsStacks = new Set<Grouping>(["stack", "module", "file", "function"]);
-
 function TimelineBar() {
   const app = useApp();
   const heap = app.heap.value;
   const hasTime = app.hasTime(heap);
-  const hasStacks = heap.has.includes("stacks");
   return (
     <div class="ms-viewbar">
       <h1>Timeline</h1>
-      <Segmented
-        label="Colour"
-        value={app.grouping.value}
-        onChange={(grouping) => app.setGrouping(grouping)}
-        choices={groupings.map((value) => ({
-          value,
-          label: value,
-          unmet: needsStacks.has(value) && !hasStacks ? "This file has no stacks." : undefined,
-        }))}
-      />
-      <Segmented
-        label="Bands"
-        value={app.order.value}
-        onChange={(order) => {
-          app.order.value = order;
-        }}
-        choices={[
-          { value: "grouped", label: "grouped" },
-          { value: "allocation", label: "by order" },
-        ]}
-      />
+      <GroupingControl label="Colour" />
+      <BandsControl label="Bands" />
       <Segmented
         label="Axis"
         value={app.axis.value}
@@ -90,17 +68,7 @@ function TimelineBar() {
           { value: "time", label: "time", unmet: hasTime ? undefined : noTimeReason(app.session.value.simulated) },
         ]}
       />
-      <Segmented
-        label="Labels"
-        value={app.showLabels.value ? "on" : "off"}
-        onChange={(value) => {
-          app.showLabels.value = value === "on";
-        }}
-        choices={[
-          { value: "on", label: "on" },
-          { value: "off", label: "off" },
-        ]}
-      />
+      <OnOffControl label="Labels" isOn={app.showLabels} />
     </div>
   );
 }
