@@ -19,9 +19,6 @@ double Share(uint64_t part, uint64_t whole) {
 
 double AboveHalf(uint64_t part, uint64_t whole) { return kPositionOnly + (1 - kPositionOnly) * Share(part, whole); }
 
-bool IsForward(Phase phase) { return phase == Phase::kForward || phase == Phase::kLoss; }
-bool IsBackward(Phase phase) { return phase == Phase::kBackward || phase == Phase::kRecompute; }
-
 using SizeCounts = FlatMap<uint64_t, uint32_t>;
 
 class ConfidenceFinder {
@@ -54,7 +51,7 @@ class ConfidenceFinder {
     for (uint32_t seq = span.begin_seq; seq < span.end_seq; ++seq) {
       if (!IsAlloc(seq)) continue;
       ++alloc_count;
-      const bool is_named = seq < named_.size() && named_[seq] == span.phase;
+      const bool is_named = named_[seq] == span.phase;
       shown_count += is_named || (timeline_.basis == PhaseBasis::kStack && !timeline_.is_plain[seq]) ? 1 : 0;
     }
     if (timeline_.basis == PhaseBasis::kStack)

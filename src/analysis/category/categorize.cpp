@@ -7,6 +7,7 @@
 #include "analysis/category/logits.h"
 #include "analysis/category/static_cache.h"
 #include "analysis/category/weight_copies.h"
+#include "analysis/frames/fsdp_stacks.h"
 #include "analysis/phases/order_events.h"
 #include "base/flat_map.h"
 
@@ -41,6 +42,8 @@ Group GroupOf(Phase phase) {
   return Group::kOther;
 }
 
+bool IsGeneration(Phase phase) { return phase == Phase::kPrefill || phase == Phase::kDecode; }
+
 // cuBLAS keeps one workspace a handle and stream: the default sizes of PyTorch for compute capability 9 and for older
 // cards, and the one of cuBLASLt.
 constexpr uint64_t kWorkspaceBytes[] = {33'554'432, 8'519'680};
@@ -60,11 +63,12 @@ class Categorizer {
         heap_(heap),
         timeline_(timeline),
         by_stack_(CategoriesByStack(store)),
+        is_of_fsdp_(FindFsdpStacks(store)),
         categories_(heap.allocations.size(), Category::kUnknown) {}
 
   std::vector<Category> Run() {
     FindGroupEnds();
-    FindFramesOfWrappers();
+    FindAutocastExits();
     CountWorkspaces();
     CountCacheVotes();
     for (uint32_t seq = 0; seq < heap_.events.size(); ++seq) {
@@ -105,24 +109,19 @@ class Categorizer {
     }
   }
 
-  // Autocast keeps copies of weights and drops them all when its region ends. FSDP makes what it sends, and the shards
-  // of parameters and gradients.
-  void FindFramesOfWrappers() {
+  // Autocast keeps copies of weights and drops them all when its region ends.
+  void FindAutocastExits() {
     const StackTable& stacks = store_.stacks.stacks();
     const FrameTable& frames = store_.stacks.frames();
     is_autocast_exit_.resize(stacks.size(), false);
-    is_of_fsdp_.resize(stacks.size(), false);
     for (uint32_t node = 1; node < stacks.size(); ++node) {
       const uint32_t frame = stacks.frame[node].value;
-      const std::string_view file = store_.String(frames.file[frame]);
-      is_autocast_exit_[node] =
-          store_.String(frames.function[frame]) == "__exit__" && file.ends_with("amp/autocast_mode.py");
-      is_of_fsdp_[node] =
-          is_of_fsdp_[stacks.parent[node].value] || file.find("torch/distributed/fsdp/") != std::string_view::npos;
+      is_autocast_exit_[node] = store_.String(frames.function[frame]) == "__exit__" &&
+                                store_.String(frames.file[frame]).ends_with("amp/autocast_mode.py");
     }
   }
 
-  // What FSDP makes of the model, or in a backward, and keeps are its shards.
+  // FSDP makes what it sends too; what it makes of the model, or in a backward, and keeps are its shards.
   bool IsShard(uint32_t row, bool outlives_group) const {
     const Group group = GroupOf(PhaseAt(table_.alloc_seq[row]));
     return is_of_fsdp_[table_.stack[row].value] && outlives_group &&
@@ -212,7 +211,7 @@ class Categorizer {
   void CountCacheVotes() {
     for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
       const uint32_t seq = table_.alloc_seq[row];
-      if (seq == kNone || (PhaseAt(seq) != Phase::kPrefill && PhaseAt(seq) != Phase::kDecode)) continue;
+      if (seq == kNone || !IsGeneration(PhaseAt(seq))) continue;
       CacheLine& line = cache_lines_[table_.stack[row].value];
       const auto bytes = static_cast<int64_t>(table_.size_bytes[row]);
       line.votes_bytes += OutlivesStep(row) ? bytes : -bytes;
@@ -230,8 +229,7 @@ class Categorizer {
   Category OfForward(uint32_t row, bool outlives_group) const {
     const Phase phase = PhaseAt(table_.alloc_seq[row]);
     if (is_autocast_exit_[table_.free_stack[row].value]) return Category::kAutocastCopy;
-    if (phase == Phase::kPrefill || phase == Phase::kDecode)
-      return OutlivesStep(row) || MakesCache(row) ? Category::kKvCache : Category::kTemporary;
+    if (IsGeneration(phase)) return OutlivesStep(row) || MakesCache(row) ? Category::kKvCache : Category::kTemporary;
     if (phase == Phase::kEval) {
       if (outlives_group && timeline_.is_plain[table_.alloc_seq[row]])
         return StaysForSteps(row) ? Category::kUnknown : Category::kInput;
@@ -391,8 +389,8 @@ class Categorizer {
   const Heap& heap_;
   const Timeline& timeline_;
   std::vector<Category> by_stack_;
+  std::vector<bool> is_of_fsdp_;  // by stack
   std::vector<Category> categories_;
-  std::vector<bool> is_of_fsdp_;              // by stack
   std::vector<bool> is_autocast_exit_;        // by stack
   std::vector<uint32_t> failure_seqs_;        // ascending
   FlatMap<uint32_t, CacheLine> cache_lines_;  // by stack

@@ -1,5 +1,6 @@
 #include "analysis/category/growing_cache.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/flat_map.h"
@@ -13,20 +14,7 @@ constexpr uint32_t kFewestLinks = 4;
 // Between the new block and the free of the old one, other blocks of the same operator may come.
 constexpr size_t kMostBetween = 8;
 
-bool IsOfTraining(Phase phase) {
-  switch (phase) {
-    case Phase::kForward:
-    case Phase::kLoss:
-    case Phase::kBackward:
-    case Phase::kRecompute:
-    case Phase::kClip:
-    case Phase::kOptimizer:
-    case Phase::kZeroGrad:
-      return true;
-    default:
-      return false;
-  }
-}
+bool IsOfTraining(Phase phase) { return IsForward(phase) || IsBackward(phase) || IsUpdate(phase); }
 
 /// The block that a block replaced, and by how much each block of the chain is larger than the one before.
 struct Link {
@@ -96,7 +84,9 @@ class ChainFinder {
 
 void MarkGrowingCaches(const Store& store, const Heap& heap, const Timeline& timeline,
                        std::vector<Category>& categories) {
-  if (!timeline.Has(Phase::kEval) && !timeline.Has(Phase::kPrefill) && !timeline.Has(Phase::kDecode)) return;
+  const bool infers = std::any_of(timeline.phases.begin(), timeline.phases.end(),
+                                  [](const PhaseSpan& span) { return IsInference(span.phase); });
+  if (!infers) return;
   ChainFinder finder(store, heap, timeline);
   finder.Run();
   finder.Mark(categories);

@@ -10,9 +10,6 @@ namespace {
 // Below this a block at the end of the forward is not worth a name of its own.
 constexpr uint64_t kSmallestBytes = 1 << 20;
 
-bool IsForward(Phase phase) { return phase == Phase::kForward || phase == Phase::kLoss; }
-bool IsBackward(Phase phase) { return phase == Phase::kBackward || phase == Phase::kRecompute; }
-
 /// A forward and the backward of it, as ranges of events.
 struct Pass {
   uint32_t forward_begin = 0;

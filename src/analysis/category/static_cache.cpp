@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/flat_map.h"
+#include "analysis/category/parameter_sizes.h"
 
 namespace memstrata {
 namespace {
@@ -10,21 +10,22 @@ namespace {
 constexpr size_t kFewestBlocks = 4;  // of two layers
 constexpr uint64_t kSmallestBytes = 64 << 10;
 
-bool IsCallOfModel(Phase phase) { return phase == Phase::kEval || phase == Phase::kPrefill || phase == Phase::kDecode; }
-
 class CacheFinder {
  public:
   CacheFinder(const Store& store, const Heap& heap, const Timeline& timeline, std::vector<Category>& categories)
-      : table_(store.allocations), heap_(heap), timeline_(timeline), categories_(categories) {}
+      : table_(store.allocations),
+        heap_(heap),
+        timeline_(timeline),
+        categories_(categories),
+        parameter_counts_(CountParameterSizes(store, heap, categories)) {}
 
   void Run() {
-    CountParameters();
     // In order of events, as blocks of a recording are.
     for (uint32_t begin = heap_.allocations.begin; begin < heap_.allocations.end;) {
       uint32_t end = begin + 1;
       while (end < heap_.allocations.end && IsAlike(begin, end)) ++end;
       if (IsCache(begin, end)) {
-        for (uint32_t row = begin; row < end; ++row) categories_[row - heap_.allocations.begin] = Category::kKvCache;
+        for (uint32_t row = begin; row < end; ++row) Of(row) = Category::kKvCache;
       }
       begin = end;
     }
@@ -32,12 +33,6 @@ class CacheFinder {
 
  private:
   Category& Of(uint32_t row) const { return categories_[row - heap_.allocations.begin]; }
-
-  void CountParameters() {
-    for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
-      if (Of(row) == Category::kParameter) ++parameter_count_[table_.size_bytes[row]];
-    }
-  }
 
   bool IsAlike(uint32_t a, uint32_t b) const {
     return table_.size_bytes[a] == table_.size_bytes[b] && table_.stack[a] == table_.stack[b] && Of(a) == Of(b) &&
@@ -52,13 +47,13 @@ class CacheFinder {
     auto span = std::partition_point(phases, timeline_.phases.end(),
                                      [&](const PhaseSpan& phase) { return phase.end_seq <= begin; });
     for (; span != timeline_.phases.end() && span->begin_seq < end; ++span) {
-      if (IsCallOfModel(span->phase) && span->begin_seq > begin && span->end_seq <= end) return true;
+      if (IsInference(span->phase) && span->begin_seq > begin && span->end_seq <= end) return true;
     }
     return false;
   }
 
   bool HasLayers(size_t layer_count, uint64_t other_than_bytes) const {
-    return std::any_of(parameter_count_.begin(), parameter_count_.end(), [&](const auto& size) {
+    return std::any_of(parameter_counts_.begin(), parameter_counts_.end(), [&](const auto& size) {
       return size.first != other_than_bytes && size.second >= layer_count && size.second % layer_count == 0;
     });
   }
@@ -83,7 +78,7 @@ class CacheFinder {
   const Heap& heap_;
   const Timeline& timeline_;
   std::vector<Category>& categories_;
-  FlatMap<uint64_t, size_t> parameter_count_;  // by size
+  const FlatMap<uint64_t, uint32_t> parameter_counts_;  // by size
 };
 
 }  // namespace

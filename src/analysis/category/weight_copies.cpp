@@ -2,21 +2,19 @@
 
 #include <algorithm>
 
-#include "base/flat_map.h"
+#include "analysis/category/parameter_sizes.h"
 
 namespace memstrata {
 namespace {
 
-bool IsForward(Phase phase) { return phase == Phase::kForward || phase == Phase::kLoss; }
-
 class CopyMarker {
  public:
   CopyMarker(const Store& store, const Heap& heap, const Timeline& timeline, std::vector<Category>& categories)
-      : table_(store.allocations), heap_(heap), timeline_(timeline), categories_(categories) {}
+      : store_(store), table_(store.allocations), heap_(heap), timeline_(timeline), categories_(categories) {}
 
   void Run() {
     if (std::find(categories_.begin(), categories_.end(), Category::kAutocastCopy) == categories_.end()) return;
-    CountParameters();
+    parameter_counts_ = CountParameterSizes(store_, heap_, categories_);
     std::vector<uint32_t> made;  // by one forward
     bool in_forward = false;
     for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
@@ -35,12 +33,6 @@ class CopyMarker {
 
  private:
   Category& Of(uint32_t row) { return categories_[row - heap_.allocations.begin]; }
-
-  void CountParameters() {
-    for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
-      if (Of(row) == Category::kParameter) ++parameter_counts_[table_.size_bytes[row]];
-    }
-  }
 
   bool MayBeCopy(const std::vector<uint32_t>& made, size_t i) {
     if (Of(made[i]) != Category::kActivation || i + 1 == made.size()) return false;
@@ -61,6 +53,7 @@ class CopyMarker {
     }
   }
 
+  const Store& store_;
   const AllocationTable& table_;
   const Heap& heap_;
   const Timeline& timeline_;

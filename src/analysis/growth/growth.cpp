@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "analysis/category/parameter_sizes.h"
 #include "analysis/growth/out_of_memory_end.h"
 #include "analysis/growth/shape_cache.h"
 #include "analysis/growth/step_levels.h"
 #include "analysis/heap_analysis.h"
 #include "base/flat_map.h"
+#include "index/heap_state.h"
 
 namespace memstrata {
 namespace {
@@ -28,18 +30,16 @@ struct StackBytes {
 // Who holds what steps [from, to) left behind and is live at the end of the last complete step.
 StackBytes FindHolder(const HeapAnalysis& analysis, uint32_t from_seq, uint32_t to_seq, uint32_t end_seq) {
   const AllocationTable& table = analysis.store->allocations;
-  FlatMap<uint64_t, bool> parameter_sizes;
-  for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
-    if (analysis.CategoryOf(row) == Category::kParameter) parameter_sizes[table.size_bytes[row]] = true;
-  }
+  const auto parameter_sizes = CountParameterSizes(*analysis.store, *analysis.heap, analysis.categories);
   FlatMap<uint32_t, uint64_t> by_stack;
   StackBytes total;
   for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
     const uint32_t begin = table.alloc_seq[row];
     if (begin == kNone || begin < from_seq || begin >= to_seq || table.free_requested_seq[row] < end_seq) continue;
-    by_stack[table.stack[row].value] += BlockBytes(analysis, row);
-    total.bytes += BlockBytes(analysis, row);
-    if (parameter_sizes.contains(table.size_bytes[row])) total.parameter_like_bytes += BlockBytes(analysis, row);
+    const uint64_t bytes = BlockBytesOrRequested(table, row);
+    by_stack[table.stack[row].value] += bytes;
+    total.bytes += bytes;
+    if (parameter_sizes.contains(table.size_bytes[row])) total.parameter_like_bytes += bytes;
   }
   uint64_t most = 0;
   for (const auto& [stack, bytes] : by_stack) {

@@ -55,7 +55,7 @@ struct Growth {
   bool EachStepRises() const { return rising_step_count * 10 >= (step_count - 1 - begin_step.value_or(0)) * 8; }
 };
 
-/// Of everything else that `analysis` knows. cost: O(events + allocations log steps)
+/// Of everything else that `analysis` knows. cost: O(events + allocations)
 Growth FindGrowth(const HeapAnalysis& analysis);
 
 }  // namespace memstrata

@@ -9,7 +9,7 @@
 namespace memstrata {
 namespace {
 
-bool IsOfForward(Phase phase) { return phase == Phase::kForward || phase == Phase::kLoss || phase == Phase::kEval; }
+bool IsOfForward(Phase phase) { return IsForward(phase) || phase == Phase::kEval; }
 
 std::vector<uint64_t> LargestOfForward(const HeapAnalysis& analysis) {
   const AllocationTable& table = analysis.store->allocations;

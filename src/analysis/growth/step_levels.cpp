@@ -5,6 +5,7 @@
 
 #include "analysis/heap_analysis.h"
 #include "base/flat_map.h"
+#include "index/heap_state.h"
 
 namespace memstrata {
 namespace {
@@ -31,19 +32,17 @@ class LevelFinder {
     std::vector<int64_t> live(steps_.size() + 1, 0);
     std::vector<int64_t> kept(steps_.size() + 1, 0);
     for (uint32_t row = analysis_.heap->allocations.begin; row < analysis_.heap->allocations.end; ++row) {
-      const auto bytes = static_cast<int64_t>(BlockBytes(analysis_, row));
-      AddLife(row, bytes, live);
-      if (!IsMadeInStep(row) || !lives_[LineOf(row)].HandsOn()) AddLife(row, bytes, kept);
+      AddLife(row, live);
+      if (!IsMadeInStep(row) || !lives_[LineOf(row)].HandsOn()) AddLife(row, kept);
     }
     return {Sums(live), Sums(kept)};
   }
 
  private:
-  // The first start of a step after `seq`, or the end of the last step.
+  // The first start of a step after `seq`, or the end of the last step: each step lasts until the next one begins.
   size_t BorderAfter(uint32_t seq) const {
-    const auto after =
-        std::partition_point(steps_.begin(), steps_.end(), [&](const StepSpan& step) { return step.begin_seq <= seq; });
-    return static_cast<size_t>(after - steps_.begin());
+    const uint32_t step = analysis_.timeline.step_of_event[seq];
+    return step == kNone ? 0 : size_t{step} + 1;
   }
 
   bool IsMadeInStep(uint32_t row) const {
@@ -74,7 +73,8 @@ class LevelFinder {
     }
   }
 
-  void AddLife(uint32_t row, int64_t bytes, std::vector<int64_t>& changes) const {
+  void AddLife(uint32_t row, std::vector<int64_t>& changes) const {
+    const auto bytes = static_cast<int64_t>(BlockBytesOrRequested(table_, row));
     const size_t made = table_.alloc_seq[row] == kNone ? 0 : BorderAfter(table_.alloc_seq[row]);
     changes[made] += bytes;
     if (table_.free_requested_seq[row] != kNone) changes[BorderAfter(table_.free_requested_seq[row])] -= bytes;
@@ -97,11 +97,6 @@ class LevelFinder {
 };
 
 }  // namespace
-
-uint64_t BlockBytes(const HeapAnalysis& analysis, uint32_t row) {
-  const AllocationTable& table = analysis.store->allocations;
-  return table.block_bytes[row] == kUnknownBytes ? table.size_bytes[row] : table.block_bytes[row];
-}
 
 StepLevels FindStepLevels(const HeapAnalysis& analysis) {
   if (analysis.timeline.steps.empty()) return {};

@@ -17,10 +17,7 @@ struct StepLevels {
   std::vector<uint64_t> kept_bytes;
 };
 
-/// cost: O(allocations log steps)
+/// cost: O(allocations + steps)
 StepLevels FindStepLevels(const HeapAnalysis& analysis);
-
-/// Bytes of the block that holds an allocation; what was asked for where the recording does not tell.
-uint64_t BlockBytes(const HeapAnalysis& analysis, uint32_t row);
 
 }  // namespace memstrata

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/frames/fsdp_stacks.h"
 #include "base/flat_map.h"
 
 namespace memstrata {
 namespace {
-
-bool IsBackward(Phase phase) { return phase == Phase::kBackward || phase == Phase::kRecompute; }
 
 /// One backward, and the layers of the forward before it.
 struct Pass {
@@ -42,6 +41,7 @@ class LayerFinder {
         timeline_(timeline),
         categories_(categories),
         calls_(calls),
+        is_of_fsdp_(FindFsdpStacks(store)),
         layer_(heap.allocations.size(), 0) {}
 
   std::vector<uint32_t> Run() {
@@ -165,8 +165,8 @@ class LayerFinder {
     const uint32_t layer = LayerOfFree(labels.youngest, pass);
     for (const uint32_t row : labels.made) {
       labels.layer_after[row] = layer;
-      if (IsMadeBySharding(row)) {
-        Of(row) = 0;
+      if (is_of_fsdp_[table_.stack[row].value]) {
+        Of(row) = 0;  // FSDP reduces the gradients of a layer while the backward of the next one runs
       } else if (CategoryOf(row) == Category::kGradient) {
         AddGradient(row, layer, labels);
       } else if (layer == labels.layer_before) {
@@ -176,16 +176,6 @@ class LayerFinder {
     labels.made.clear();
     labels.layer_before = layer;
     labels.youngest = kNone;
-  }
-
-  // FSDP reduces the gradients of a layer while the backward of the next one runs.
-  bool IsMadeBySharding(uint32_t row) const {
-    const StackTable& stacks = store_.stacks.stacks();
-    for (uint32_t node = table_.stack[row].value; node != 0; node = stacks.parent[node].value) {
-      const std::string_view file = store_.String(store_.stacks.frames().file[stacks.frame[node].value]);
-      if (file.find("torch/distributed/fsdp/") != std::string_view::npos) return true;
-    }
-    return false;
   }
 
   void AddGradient(uint32_t row, uint32_t layer, BackwardLabels& labels) {
@@ -221,7 +211,7 @@ class LayerFinder {
     const uint32_t seq = table_.alloc_seq[row];
     if (seq == kNone) return false;
     const Phase phase = timeline_.phase_of_event[seq];
-    return phase == Phase::kRecompute || (seq < pass.begin_seq && (phase == Phase::kForward || phase == Phase::kLoss));
+    return phase == Phase::kRecompute || (seq < pass.begin_seq && IsForward(phase));
   }
 
   void ProveGradients(const BackwardLabels& labels) {
@@ -334,6 +324,7 @@ class LayerFinder {
   const Timeline& timeline_;
   std::span<const Category> categories_;
   const ModuleCalls& calls_;
+  const std::vector<bool> is_of_fsdp_;  // by stack
   std::vector<uint32_t> layer_;
   std::map<uint32_t, GradientSizes> gradient_sizes_;           // by loop, where proved
   std::map<uint32_t, std::map<uint32_t, uint32_t>> layer_of_;  // loop → number → scope

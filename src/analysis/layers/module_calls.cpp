@@ -8,19 +8,7 @@
 namespace memstrata {
 namespace {
 
-bool RunsModules(Phase phase) {
-  switch (phase) {
-    case Phase::kForward:
-    case Phase::kLoss:
-    case Phase::kRecompute:
-    case Phase::kEval:
-    case Phase::kPrefill:
-    case Phase::kDecode:
-      return true;
-    default:
-      return false;
-  }
-}
+bool RunsModules(Phase phase) { return IsForward(phase) || phase == Phase::kRecompute || IsInference(phase); }
 
 /// First events of forwards and of recomputes, each the first after a backward or an update allocated.
 std::vector<uint32_t> FindForwardBegins(const Store& store, const Heap& heap, const Timeline& timeline) {

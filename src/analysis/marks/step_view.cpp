@@ -5,9 +5,6 @@
 namespace memstrata {
 namespace {
 
-bool IsForward(Phase phase) { return phase == Phase::kForward || phase == Phase::kLoss; }
-bool IsBackward(Phase phase) { return phase == Phase::kBackward || phase == Phase::kRecompute; }
-
 void AddPhases(const HeapAnalysis& analysis, StepView& view) {
   bool updated = false;  // the update of the step is over
   for (const PhaseSpan& span : analysis.timeline.phases) {

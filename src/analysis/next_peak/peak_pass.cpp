@@ -43,7 +43,7 @@ std::string PhaseOf(const HeapAnalysis& analysis, Moment moment) {
 bool Applies(const Way& way, const HeapAnalysis& analysis) {
   if (way.category != Category::kGradient || analysis.peak.moment.seq() == kNone) return true;
   const Phase phase = analysis.timeline.phase_of_event[analysis.peak.moment.seq()];
-  return phase == Phase::kForward || phase == Phase::kLoss || phase == Phase::kInput || phase == Phase::kEval;
+  return IsForward(phase) || phase == Phase::kInput || phase == Phase::kEval;
 }
 
 // The easiest way that lowers the peak by much.

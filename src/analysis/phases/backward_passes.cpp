@@ -124,6 +124,7 @@ class PassFinder {
     return candidates;
   }
 
+  // Counts the runs of frees in its life; none where too much was looked at already.
   void Unwind(Candidate& candidate) {
     auto run = std::lower_bound(runs_.begin(), runs_.end(), candidate.begin,
                                 [](const FreeRun& r, uint32_t index) { return r.begin < index; });
@@ -140,7 +141,7 @@ class PassFinder {
     }
   }
 
-  // Sizes of the gradients that are made in the life of a scalar.
+  // Sizes of the gradients that are made between two events and stay.
   std::vector<uint64_t> GradientSizes(uint32_t begin, uint32_t end) {
     std::vector<uint64_t> sizes;
     looked_at_ += end - begin;
@@ -203,7 +204,7 @@ class PassFinder {
     return passes;
   }
 
-  // Scalars that live long are looked at no more often than this for each event together.
+  // Blocks that live long are looked at no more often than this for each event together.
   static constexpr uint64_t kMostLooks = 64;
 
   const OrderEvents& events_;

@@ -1,14 +1,12 @@
 #include "analysis/phases/evaluation.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/flat_map.h"
 
 namespace memstrata {
 namespace {
-
-bool IsForward(Phase phase) { return phase == Phase::kForward || phase == Phase::kLoss; }
-bool IsBackward(Phase phase) { return phase == Phase::kBackward || phase == Phase::kRecompute; }
 
 /// Events in a row of one kind.
 struct Run {
@@ -100,9 +98,7 @@ class CutOffForwards {
   std::vector<uint32_t> callers_;
 };
 
-void KeepCutOffForwards(const Store& store, const Heap& heap, const std::vector<Run>& runs,
-                        std::vector<bool>& is_evaluation) {
-  const CutOffForwards cut_off(store, heap);
+void KeepCutOffForwards(const CutOffForwards& cut_off, const std::vector<Run>& runs, std::vector<bool>& is_evaluation) {
   for (size_t i = 0; i < runs.size(); ++i) {
     if (!is_evaluation[i] || !cut_off.IsCutOff(runs[i])) continue;
     const uint32_t caller = cut_off.CallerOf(runs[i]);
@@ -113,10 +109,9 @@ void KeepCutOffForwards(const Store& store, const Heap& heap, const std::vector<
   }
 }
 
-// A forward of a training keeps much of what it makes until the recording ends; an evaluation, or a generation with its
-// cache, next to nothing. `until_seq` stands for its end where a request failed.
-bool KeepsActivations(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
-                      uint32_t until_seq = kNone) {
+// A forward of a training keeps much of what it makes until event `until_seq`; an evaluation, or a generation with its
+// cache, next to nothing.
+bool KeepsActivations(const Store& store, const Heap& heap, const std::vector<Phase>& phases, uint32_t until_seq) {
   constexpr uint64_t kSmallBytes = 1024;
   uint32_t made = 0;
   uint32_t kept = 0;
@@ -153,9 +148,8 @@ uint32_t FirstFailure(const Store& store, const Heap& heap) {
 
 // Whether one line calls the model time and again, as a server does and a step that never came to its backward does
 // not.
-bool CallsModelOften(const Store& store, const Heap& heap, const std::vector<Run>& runs) {
+bool CallsModelOften(const CutOffForwards& forwards, const std::vector<Run>& runs) {
   constexpr size_t kOften = 4;
-  const CutOffForwards forwards(store, heap);
   FlatMap<uint32_t, size_t> count;
   for (const Run& run : runs) {
     if (!IsForward(run.phase)) continue;
@@ -176,17 +170,17 @@ void MarkEvaluation(const Store& store, const Heap& heap, StackLabels& labels) {
                                       [](const Run& run) { return IsForward(run.phase); }) &&
                           !is_training;
   const uint32_t failure = FirstFailure(store, heap);
-  const bool has_oom = failure != kNone;
-  const bool serves =
-      has_oom && CallsModelOften(store, heap, runs) && !KeepsActivations(store, heap, labels.phase, failure);
-  if (is_cut_off && !serves && (has_oom || KeepsActivations(store, heap, labels.phase)))
+  std::optional<CutOffForwards> forwards;  // where a request failed
+  if (failure != kNone) forwards.emplace(store, heap);
+  const auto serves = [&] { return !forwards || CallsModelOften(*forwards, runs); };
+  if (is_cut_off && (!serves() || KeepsActivations(store, heap, labels.phase, failure)))
     return;  // it never came to a backward
   std::vector<bool> is_evaluation(runs.size(), false);
   for (size_t i = 0; i < runs.size(); ++i) {
     is_evaluation[i] = IsForward(runs[i].phase) && !LeadsToBackward(runs, i) &&
                        !IsGivenBackByBackward(store, heap, labels.phase, runs[i]);
   }
-  if (has_oom) KeepCutOffForwards(store, heap, runs, is_evaluation);
+  if (forwards) KeepCutOffForwards(*forwards, runs, is_evaluation);
   for (size_t i = 0; i < runs.size(); ++i) {
     const bool is_between =
         i > 0 && i + 1 < runs.size() && is_training && runs[i].phase == Phase::kInput && is_evaluation[i + 1];
@@ -240,9 +234,7 @@ void JoinCallsOfSteps(Timeline& timeline) {
 
 void MarkGeneration(const Store& store, const Heap& heap, Timeline& timeline) {
   constexpr size_t kFewestSteps = 4;
-  if (timeline.steps.size() < kFewestSteps || std::find(timeline.phase_of_event.begin(), timeline.phase_of_event.end(),
-                                                        Phase::kBackward) != timeline.phase_of_event.end())
-    return;
+  if (timeline.steps.size() < kFewestSteps) return;
   const std::vector<uint64_t> live = LiveAtStepEnds(store, heap, timeline);
   size_t grows = 0;
   for (size_t step = 1; step + 1 < live.size(); ++step) grows += live[step] > live[step - 1] ? 1 : 0;

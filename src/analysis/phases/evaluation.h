@@ -14,8 +14,8 @@ void MarkEvaluation(const Store& store, const Heap& heap, StackLabels& labels);
 /// them. cost: O(events)
 void JoinCallsOfSteps(Timeline& timeline);
 
-/// Turns steps of evaluation into prefill and decode when what they leave behind grows from step to step: a cache of
-/// keys and values. The first step is the prefill.
+/// Inference: turns steps of evaluation into prefill and decode when what they leave behind grows from step to step: a
+/// cache of keys and values. The first step is the prefill.
 void MarkGeneration(const Store& store, const Heap& heap, Timeline& timeline);
 
 }  // namespace memstrata

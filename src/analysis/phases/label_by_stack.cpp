@@ -57,7 +57,7 @@ class Labeller {
 
   void NotePhase(std::optional<Phase> phase) {
     has_backward_ = has_backward_ || phase == Phase::kBackward;
-    has_forward_ = has_forward_ || phase == Phase::kForward || phase == Phase::kLoss;
+    has_forward_ = has_forward_ || (phase && IsForward(*phase));
   }
 
   // A backward that starts with a gradient of the program's own leaves no frame of PyTorch. The engine's threads show
@@ -150,7 +150,7 @@ class Labeller {
     if (end == labels_.size()) return fill(begin, end, Phase::kOther);
     const Phase next = labels_[end].value_or(Phase::kOther);
     const Phase last = begin == 0 ? Phase::kLoad : labels_[begin - 1].value_or(Phase::kOther);
-    const bool in_forward = last == Phase::kForward || last == Phase::kLoss;
+    const bool in_forward = IsForward(last);
     const bool to_backward = IsBackward(next);
     const bool to_backward_later = next == Phase::kZeroGrad && IsBackward(PhaseAfterZeroGrad(end));
     if (last == Phase::kBackward && to_backward) return fill(begin, end, Phase::kBackward);
@@ -180,8 +180,6 @@ class Labeller {
     while (seq < labels_.size() && labels_[seq] == phase && store_.events.kind[Row(seq)] != EventKind::kAlloc) ++seq;
     return seq < labels_.size() && labels_[seq] == phase;
   }
-
-  static bool IsBackward(Phase phase) { return phase == Phase::kBackward || phase == Phase::kRecompute; }
 
   Phase PhaseAfterZeroGrad(uint32_t seq) const {
     while (seq < labels_.size() && labels_[seq] == Phase::kZeroGrad) ++seq;

@@ -19,7 +19,8 @@ uint32_t CallerAt(const StackTable& stacks, uint32_t node, uint16_t depth) {
 
 CallLives::CallLives(const Store& store, const Heap& heap, const PythonCalls& calls)
     : first_seq_(calls.stacks().size(), kNone), last_seq_(calls.stacks().size(), 0) {
-  for (uint32_t seq = 0; seq < heap.events.size() && !calls.node_of_stack.empty(); ++seq) {
+  if (calls.node_of_stack.empty()) return;  // no call stacks
+  for (uint32_t seq = 0; seq < heap.events.size(); ++seq) {
     const uint32_t row = heap.events.begin + seq;
     if (store.events.kind[row] != EventKind::kAlloc) continue;
     const uint32_t node = calls.NodeOf(store.events.stack[row]);

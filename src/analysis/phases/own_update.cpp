@@ -13,8 +13,6 @@ bool Has(const std::vector<Phase>& phases, Phase phase) {
   return std::find(phases.begin(), phases.end(), phase) != phases.end();
 }
 
-bool IsBackward(Phase phase) { return phase == Phase::kBackward || phase == Phase::kRecompute; }
-
 // Sizes of what a backward makes and leaves behind.
 FlatMap<uint64_t, bool> GradientSizes(const Store& store, const Heap& heap, const std::vector<Phase>& phases) {
   FlatMap<uint64_t, bool> sizes;
@@ -62,7 +60,7 @@ void NameOwnUpdates(const Store& store, const Heap& heap, StackLabels& labels) {
   };
   for (uint32_t seq = 0; seq < labels.phase.size(); ++seq) {
     Phase& phase = labels.phase[seq];
-    if (phase == Phase::kBackward || phase == Phase::kForward || phase == Phase::kLoss) {
+    if (phase == Phase::kBackward || IsForward(phase)) {
       is_after_backward = phase == Phase::kBackward;
       name_update();
     }

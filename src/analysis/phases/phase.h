@@ -31,6 +31,18 @@ inline constexpr std::string_view kPhaseNames[] = {
     "optimizer", "zero_grad", "eval",    "prefill", "decode",   "other",
 };
 
+/// A forward with a backward, the loss included.
+constexpr bool IsForward(Phase phase) { return phase == Phase::kForward || phase == Phase::kLoss; }
+constexpr bool IsBackward(Phase phase) { return phase == Phase::kBackward || phase == Phase::kRecompute; }
+/// What comes between a backward and the next forward.
+constexpr bool IsUpdate(Phase phase) {
+  return phase == Phase::kClip || phase == Phase::kOptimizer || phase == Phase::kZeroGrad;
+}
+/// A call of the model that no backward follows.
+constexpr bool IsInference(Phase phase) {
+  return phase == Phase::kEval || phase == Phase::kPrefill || phase == Phase::kDecode;
+}
+
 /// What a phase was recognised by; the confidence falls in this order.
 enum class PhaseBasis : uint8_t { kAnnotation, kStack, kOrder, kPeriod };
 inline constexpr std::string_view kPhaseBasisNames[] = {"annotation", "stack", "order", "period"};
@@ -48,15 +60,15 @@ struct StepSpan {
   bool is_complete = true;  // false: the recording starts or ends inside it
 };
 
-/// Steps and phases of one heap. Phases tile the events without a gap, or there are none (XLA); steps are disjoint and
-/// ordered.
+/// Steps and phases of one heap. Phases tile the events without a gap, or there are none (XLA). So do steps from the
+/// begin of the first one on.
 struct Timeline {
   PhaseBasis basis = PhaseBasis::kStack;
   std::vector<StepSpan> steps;
   std::vector<PhaseSpan> phases;
   std::vector<Phase> phase_of_event;    // [event_count]
   std::vector<bool> is_plain;           // [event_count] the stack names no phase: work of the program itself
-  std::vector<uint32_t> step_of_event;  // [event_count], kNone outside all steps
+  std::vector<uint32_t> step_of_event;  // [event_count], kNone before the first step
   std::vector<LoopJump> loop_jumps;     // in order of events; empty without call stacks
 
   bool Has(Phase phase) const {

@@ -9,7 +9,6 @@
 namespace memstrata {
 namespace {
 
-bool IsUpdate(Phase phase) { return phase == Phase::kOptimizer || phase == Phase::kClip || phase == Phase::kZeroGrad; }
 bool IsSetUp(Phase phase) { return phase == Phase::kLoad || phase == Phase::kOther; }
 
 /// One forward and backward, perhaps with the update after it.
@@ -28,8 +27,7 @@ uint32_t FirstWork(const std::vector<Phase>& phases) {
 // The recording starts after the first forward of its first step.
 bool StartsInStep(const std::vector<Phase>& phases) {
   const uint32_t first = FirstWork(phases);
-  return first < phases.size() &&
-         (IsUpdate(phases[first]) || phases[first] == Phase::kBackward || phases[first] == Phase::kRecompute);
+  return first < phases.size() && (IsUpdate(phases[first]) || IsBackward(phases[first]));
 }
 
 // Of each event, its phase or the next later one that is a part of a step; evaluation and the program's own work are
@@ -87,8 +85,7 @@ std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std
       had_backward = had_update = false;
       caller = kNone;
     }
-    const bool is_main =
-        phase == Phase::kForward || phase == Phase::kLoss || phase == Phase::kOptimizer || phase == Phase::kClip;
+    const bool is_main = IsForward(phase) || phase == Phase::kOptimizer || phase == Phase::kClip;
     if (is_main && stack != 0 && caller == kNone) forward_stack = stack;
     if (is_main && stack != 0) caller = caller == kNone ? stack : CommonCaller(stacks, caller, stack);
     had_backward = had_backward || phase == Phase::kBackward;

@@ -39,17 +39,11 @@ bool HasBackward(const std::vector<Phase>& phases) {
   return std::find(phases.begin(), phases.end(), Phase::kBackward) != phases.end();
 }
 
+bool IsKindOfForward(Phase phase) { return IsForward(phase) || phase == Phase::kEval; }
+
 bool HasModelCall(const std::vector<Phase>& phases) {
-  return std::any_of(phases.begin(), phases.end(), [](Phase phase) {
-    return phase == Phase::kForward || phase == Phase::kEval || phase == Phase::kLoss || phase == Phase::kOptimizer;
-  });
-}
-
-bool IsKindOfForward(Phase phase) { return phase == Phase::kForward || phase == Phase::kLoss || phase == Phase::kEval; }
-
-// What a forward is for, which its stack does not show.
-bool IsPurposeOfForward(Phase phase) {
-  return phase == Phase::kEval || phase == Phase::kPrefill || phase == Phase::kDecode;
+  return std::any_of(phases.begin(), phases.end(),
+                     [](Phase phase) { return IsKindOfForward(phase) || phase == Phase::kOptimizer; });
 }
 
 // An XLA program allocates and frees its buffers as a whole: the order of events says nothing about forward and
@@ -79,8 +73,8 @@ Timeline FindTimeline(const Store& store, const Heap& heap) {
     NameOwnUpdates(store, heap, labels);
     MarkEvaluation(store, heap, labels);
     for (uint32_t seq = 0; seq < named.size(); ++seq) {
-      if (named[seq] && IsKindOfForward(labels.phase[seq]) && IsPurposeOfForward(*named[seq]))
-        labels.phase[seq] = *named[seq];
+      // What a forward is for, its stack does not show.
+      if (named[seq] && IsKindOfForward(labels.phase[seq]) && IsInference(*named[seq])) labels.phase[seq] = *named[seq];
     }
     timeline.basis = PhaseBasis::kStack;
     timeline.phase_of_event = std::move(labels.phase);
@@ -97,7 +91,8 @@ Timeline FindTimeline(const Store& store, const Heap& heap) {
   }
   std::vector<uint32_t> begins = StepsByAnnotations(store, heap);
   if (begins.empty()) begins = FindStepBegins(store, heap, timeline.phase_of_event, calls, jumps);
-  if (begins.size() < 2 && !HasBackward(timeline.phase_of_event)) {
+  const bool is_inference = !HasBackward(timeline.phase_of_event);
+  if (begins.size() < 2 && is_inference) {
     std::vector<uint32_t> periodic = FindPeriodicSteps(store, heap);
     // Layers of a model that is loaded repeat themselves too.
     std::erase_if(periodic, [&](uint32_t seq) { return timeline.phase_of_event[seq] == Phase::kLoad; });
@@ -112,8 +107,10 @@ Timeline FindTimeline(const Store& store, const Heap& heap) {
     }
   }
   CutSteps(timeline, begins, heap.events.size());
-  if (!HasBackward(timeline.phase_of_event)) JoinCallsOfSteps(timeline);
-  MarkGeneration(store, heap, timeline);
+  if (is_inference) {
+    JoinCallsOfSteps(timeline);
+    MarkGeneration(store, heap, timeline);
+  }
   CutPhases(timeline);
   MarkIncompleteSteps(store, heap, timeline);
   return timeline;

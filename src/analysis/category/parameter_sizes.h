@@ -1,0 +1,16 @@
+#pragma once
+// Sizes of the parameters of a model, which tell its states, copies and layers.
+
+#include <span>
+
+#include "analysis/category/category.h"
+#include "base/flat_map.h"
+#include "model/store/store.h"
+
+namespace memstrata {
+
+/// How many parameters have each size. categories: by allocation of the heap. cost: O(allocations)
+FlatMap<uint64_t, uint32_t> CountParameterSizes(const Store& store, const Heap& heap,
+                                                std::span<const Category> categories);
+
+}  // namespace memstrata
