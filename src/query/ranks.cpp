@@ -51,9 +51,9 @@ void Describe(RanksAnswer& answer) {
     answer.sentences.push_back(
         fmt::format("{} alone: a live peak of {}.", FirstNameOf(worst), FormatBytes(worst.peak_live_bytes)));
   } else if (alike) {
-    answer.sentences.push_back(fmt::format("All {} recordings are alike: their live peaks differ by {} of {}.",
-                                           answer.ranks.size(), FormatBytes(comparison.spread_bytes),
-                                           FormatBytes(worst.peak_live_bytes)));
+    const std::string all = answer.ranks.size() == 2 ? "Both" : fmt::format("All {}", answer.ranks.size());
+    answer.sentences.push_back(fmt::format("{} recordings are alike: their live peaks differ by {} of {}.", all,
+                                           FormatBytes(comparison.spread_bytes), FormatBytes(worst.peak_live_bytes)));
   } else {
     answer.sentences.push_back(fmt::format("{} is worst: a live peak of {}, {} more than {}{}.", FirstNameOf(worst),
                                            FormatBytes(worst.peak_live_bytes),

@@ -12,7 +12,7 @@ namespace memstrata {
 namespace {
 
 std::string NameOf(const Store& store, StackId stack) {
-  if (stack.value == 0) return "blocks without a stack";
+  if (stack.value == 0) return "memory without a stack";
   const FrameTable& table = store.stacks.frames();
   const FrameId frame = UsefulFrame(store, stack);
   const std::string function = ShortFunctionName(store.String(table.function[frame.value]));

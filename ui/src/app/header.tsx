@@ -2,6 +2,7 @@
 import { useContext, useState } from "preact/hooks";
 import { fileName, plural } from "../base/text.ts";
 import { formatBytes, formatCount } from "../base/units.ts";
+import { nameInFile } from "../data/heap_names.ts";
 import { useApp } from "../state/context.ts";
 import { CopyButton } from "../widgets/copy_button.tsx";
 import { download, ExportContext, scenePng, sceneSvg } from "../widgets/export_scene.ts";
@@ -62,7 +63,7 @@ function HeapPicker() {
               <optgroup key={`${index} ${one.file}`} label={one.file}>
                 {own.map((candidate) => (
                   <option key={candidate.index} value={String(candidate.index)}>
-                    {candidate.id}
+                    {nameInFile(candidate, one.file)}
                     {candidate.device ? ` ${candidate.device}` : ""} · {candidate.kind} memory
                     {candidate.index === heap.index ? capacity : ` · peak ${formatBytes(candidate.peak_live_bytes)}`}
                   </option>

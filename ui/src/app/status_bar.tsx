@@ -59,11 +59,14 @@ function CursorSizes({ cursor }: { cursor: Cursor }) {
   ];
   return (
     <>
-      {sizes.map(([name, bytes]) => (
-        <span key={name} title={bytes === null ? "Not recorded in this file." : `${formatCount(bytes)} B`}>
-          {name} <strong>{formatBytes(bytes)}</strong>
-        </span>
-      ))}
+      {sizes
+        // What this kind of recording never knows is no figure of an event.
+        .filter(([, bytes]) => bytes !== null)
+        .map(([name, bytes]) => (
+          <span key={name} title={`${formatCount(bytes)} B`}>
+            {name} <strong>{formatBytes(bytes)}</strong>
+          </span>
+        ))}
     </>
   );
 }

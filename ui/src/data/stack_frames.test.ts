@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { framePlace, frameText, stackText, usefulFrame } from "./stack_frames.ts";
+import { framePlace, frameText, stackText, tellApart, usefulFrame } from "./stack_frames.ts";
 
 const plumbing = { function: "_call", file: "/lib/torch/nn/module.py", line: 9, useful: false };
 const own = { function: "forward", file: "/home/me/models/gpt.py", line: 120 };
@@ -15,4 +15,19 @@ it("takes the innermost frame that is no plumbing", () => {
   expect(usefulFrame([plumbing, own])).toBe(own);
   expect(usefulFrame([plumbing])).toBe(plumbing);
   expect(usefulFrame([])).toBeUndefined();
+});
+
+it("tells rows apart that would read alike, by the innermost frame that differs", () => {
+  const row = (line: number, where = "w/train.py:25 ← fit") => ({
+    label: "_init_group in learn",
+    where,
+    category: "optimizer_state",
+    stack: [operator, { function: "_init_group", file: "/lib/optim/adam.py", line }, own],
+  });
+  expect(tellApart([row(7), row(9), row(7, "w/other.py:1")])).toEqual([
+    "adam.py:7 ← train.py:25 ← fit",
+    "adam.py:9 ← train.py:25 ← fit",
+    "w/other.py:1",
+  ]);
+  expect(tellApart([row(7), row(7)])).toEqual(["w/train.py:25 ← fit", "w/train.py:25 ← fit"]);
 });

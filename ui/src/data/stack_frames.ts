@@ -21,3 +21,30 @@ export function frameText({ function: name, file, line }: StackFrame): string {
 export function stackText(stack: readonly StackFrame[]): string {
   return stack.map(frameText).join("\n");
 }
+
+/** What `tellApart` needs to know of a row. */
+export interface NamedRow {
+  label: string;
+  where: string;
+  category: string | null;
+  stack: readonly StackFrame[];
+}
+
+/**
+ * The places of rows; of rows that would read alike, with the innermost frame that differs, as in `adam.py:191 ← train.py:25 ← fit`.
+ */
+export function tellApart(rows: readonly NamedRow[]): string[] {
+  const named = ({ label, where, category }: NamedRow) => JSON.stringify([label, where, category]);
+  const alike = new Map<string, NamedRow[]>();
+  for (const row of rows) alike.set(named(row), [...(alike.get(named(row)) ?? []), row]);
+  return rows.map((row) => {
+    const others = (alike.get(named(row)) ?? []).filter((other) => other !== row);
+    const frame = row.stack.find((one, depth) =>
+      others.some((other) => other.stack[depth] === undefined || framePlace(other.stack[depth]) !== framePlace(one)),
+    );
+    const place = frame && others.length > 0 ? framePlace(frame, 1) : "";
+    if (!place || row.where.includes(place)) return row.where;
+    // The folder gives way to what tells the rows apart.
+    return row.where ? `${place} ← ${row.where.replace(/^[^←]*\//, "")}` : place;
+  });
+}

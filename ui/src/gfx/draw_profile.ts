@@ -6,12 +6,14 @@ import type { Span } from "../data/types.ts";
 import { Columns } from "./columns.ts";
 import { drawByteAxis, drawGrid, drawHorizontalAxis } from "./draw_axes.ts";
 import { drawCapacity } from "./draw_curves.ts";
-import { type PlotFrame, xAt, yAt } from "./plot_frame.ts";
+import { gutterLeft, type PlotFrame, rightGutter, xAt, yAt } from "./plot_frame.ts";
 import type { Renderer } from "./renderer.ts";
 import { eachStepPath, visibleColumns } from "./step_path.ts";
 
 const programRow = 16;
 const fragmentationHeight = 44;
+/** Between the plot and the fragmentation: its name stands there. */
+const fragmentationGap = 22;
 
 export class ProfileModel {
   readonly columns: Columns;
@@ -67,12 +69,14 @@ export interface PlanOutline {
 }
 
 export function profileFrame(scene: ProfileScene, width: number, height: number): PlotFrame {
-  const top = programRow + 14;
+  const top = scene.runs.length > 0 ? programRow + 14 : 14;
+  // The plot and the minimap below it stand over the same events.
+  const sides = gutterLeft + rightGutter(scene.capacityBytes !== null);
   const frame = {
-    left: 104,
+    left: gutterLeft,
     top,
-    width: Math.max(40, width - 104 - 24),
-    height: Math.max(40, height - top - fragmentationHeight - 44),
+    width: Math.max(40, width - sides),
+    height: Math.max(40, height - top - fragmentationHeight - 52),
     begin: scene.begin,
     end: scene.end,
     topBytes: 1,
@@ -100,7 +104,7 @@ export function drawProfile(renderer: Renderer, scene: ProfileScene): PlotFrame 
   drawFragmentation(renderer, scene, frame);
   drawHorizontalAxis(
     renderer,
-    { ...frame, height: frame.height + fragmentationHeight + 18 },
+    { ...frame, height: frame.height + fragmentationHeight + fragmentationGap + 4 },
     model.columns.axis,
     theme,
   );
@@ -125,6 +129,7 @@ function drawAreas(renderer: Renderer, { model, theme, withFree, cursorSeq }: Pr
 }
 
 function drawRuns(renderer: Renderer, { runs, model, theme }: ProfileScene, frame: PlotFrame): void {
+  if (runs.length === 0) return;
   renderer.text("programs", frame.left - 8, programRow / 2, { fill: theme.ink3, align: "right" });
   renderer.rect(frame.left, 0, frame.width, programRow, theme.sunken);
   for (const run of runs) {
@@ -158,12 +163,11 @@ function drawPeak(renderer: Renderer, { peak, model, theme }: ProfileScene, fram
 
 /** Below the plot, never over the fills; its highest value is stated. */
 function drawFragmentation(renderer: Renderer, { model, theme }: ProfileScene, frame: PlotFrame): void {
-  const top = frame.top + frame.height + 14;
+  const top = frame.top + frame.height + fragmentationGap;
   const small: PlotFrame = { ...frame, top, height: fragmentationHeight - 6, topBytes: 1 };
   const visible = visibleColumns(model.columns, frame);
   const most = model.highestFragmentation(visible.begin, visible.end);
-  renderer.text("fragmentation", frame.left - 8, top + 8, { fill: theme.ink3, align: "right" });
-  renderer.text(`highest ${formatShare(most)}`, frame.left - 8, top + 24, { fill: theme.ink3, align: "right" });
+  renderer.text(`fragmentation, highest ${formatShare(most)}`, frame.left, top - 9, { fill: theme.ink3 });
   renderer.rect(frame.left, top, frame.width, small.height, theme.sunken, 0.6);
   renderer.clip(frame.left, top - 1, frame.width, small.height + 2, () => {
     const value = (column: number) => model.fragmentation[column]!;

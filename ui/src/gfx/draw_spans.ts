@@ -49,9 +49,11 @@ export function drawSpanRows(renderer: Renderer, frame: PlotFrame, rows: SpanRow
     const box = visibleBox(frame, rows, step.begin_seq, step.end_seq);
     if (!box) continue;
     renderer.rect(box.x, top, box.width - (box.width > 2 ? 1 : 0), spanRowHeight, theme.sunken);
-    const name = `step ${step.index}`;
+    const name = [`step ${step.index}`, `${step.index}`].find(
+      (form) => renderer.measure(form, { bold: true }) + 10 <= box.width,
+    );
+    if (name === undefined) continue;
     const nameWidth = renderer.measure(name, { bold: true });
-    if (nameWidth + 10 > box.width) continue;
     renderer.text(name, box.x + 5, middle, { fill: theme.ink, bold: true });
     const peak = `peak ${formatBytes(step.peak_live_bytes)}`;
     if (nameWidth + renderer.measure(peak, {}) + 24 < box.width)

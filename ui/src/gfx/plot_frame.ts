@@ -11,6 +11,17 @@ export interface PlotFrame {
   topBytes: number;
 }
 
+/** Room left of every plot over the run, for its bytes. */
+export const gutterLeft = 68;
+const gutterRight = 44;
+/** Right of a plot without a gauge. */
+const gutterNarrow = 12;
+
+/** Room right of the plot: for the gauge where the capacity is known. */
+export function rightGutter(hasGauge: boolean): number {
+  return hasGauge ? gutterRight : gutterNarrow;
+}
+
 export function xAt(frame: PlotFrame, value: number): number {
   return frame.left + ((value - frame.begin) / (frame.end - frame.begin)) * frame.width;
 }

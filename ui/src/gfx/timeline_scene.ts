@@ -22,7 +22,8 @@ import {
 } from "./label_lane.ts";
 import { drawLens, drawLensLink, isSpike, lensPlace } from "./lens.ts";
 import { chooseMarks } from "./mark_labels.ts";
-import { type PlotFrame, valueAt, xAt, yAt } from "./plot_frame.ts";
+import { drawPeakLabel, type PeakLabel, placePeakLabel } from "./peak_label.ts";
+import { gutterLeft, type PlotFrame, rightGutter, valueAt, xAt, yAt } from "./plot_frame.ts";
 import type { Renderer } from "./renderer.ts";
 import type { StackModel } from "./stack_model.ts";
 import { visibleColumns } from "./step_path.ts";
@@ -57,20 +58,11 @@ export interface TimelineScene {
   lens: StackModel | null;
 }
 
-export const gutterLeft = 68;
-const gutterRight = 44;
-/** Right of a plot without a gauge. */
-const gutterNarrow = 12;
 const axisHeight = 26;
 const laneHeight = laneRows * laneRowHeight + 6;
 const smallestWithLane = 420;
 const spikeReach = 6;
 const gaugeNameHeight = 30;
-
-/** Room right of the plot: for the gauge where the capacity is known. */
-export function rightGutter(hasGauge: boolean): number {
-  return hasGauge ? gutterRight : gutterNarrow;
-}
 
 /** The plot inside a picture of this size. */
 export function timelineFrame(scene: TimelineScene, width: number, height: number): PlotFrame {
@@ -162,7 +154,7 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): DrawnTim
   // Below the labels, whose leaders would be hard to follow under it.
   if (lens && scene.lens) drawLensLink(renderer, scene.lens, lens, frame, scene.peakSeq!, theme);
   if (lane) drawLane(renderer, lane, frame, scene);
-  if (peak) drawPeak(renderer, peak, theme);
+  if (peak) drawPeakLabel(renderer, peak, theme);
   if (lens && scene.lens) drawLens(renderer, scene.lens, lens, { ...style, pinnedRow: null });
   // Before the first tile there is no scale.
   if (curve) drawByteAxis(renderer, frame, theme);
@@ -248,33 +240,14 @@ function peakText(scene: TimelineScene, bytes: number): string {
   return `${scene.peakIsLowerBound ? "at least " : ""}${formatBytes(bytes)}`;
 }
 
-/** The peak of a picture without a lane: a ring with its name beside it. */
-interface PeakLabel {
-  ring: { x: number; y: number };
-  text: string;
-  /** The text from its left to its right edge, and the height of its middle. */
-  left: number;
-  right: number;
-  y: number;
-}
-
+/** The peak of a picture without a lane, where it is in sight. */
 function peakLabel(renderer: Renderer, scene: TimelineScene, frame: PlotFrame, rows: SpanRows): PeakLabel | null {
   const { curve, peakSeq } = scene;
   if (!curve || peakSeq === null) return null;
   const x = xAt(frame, rows.position(peakSeq));
   if (x < frame.left || x > frame.left + frame.width) return null;
   const bytes = curve.liveMax[curve.columns.columnOfSeq(peakSeq)]!;
-  const y = yAt(frame, bytes);
-  const text = `peak ${peakText(scene, bytes)}`;
-  const width = renderer.measure(text, { bold: true });
-  const left = x + 10 + width > frame.left + frame.width ? x - 8 - width : x + 8;
-  // Beside its ring, but clear of the upper edge of the plot.
-  return { ring: { x, y }, text, left, right: left + width, y: Math.max(y, frame.top + 9) };
-}
-
-function drawPeak(renderer: Renderer, { ring, text, left, y }: PeakLabel, theme: Theme): void {
-  renderer.circle(ring.x, ring.y, 2.8, theme.surface, { stroke: theme.ink, width: 1 });
-  renderer.text(text, left, y, { fill: theme.ink, bold: true, halo: theme.surface });
+  return placePeakLabel(renderer, curve, frame, x, bytes, scene.peakIsLowerBound);
 }
 
 function drawGaugeOf(renderer: Renderer, scene: TimelineScene, frame: PlotFrame): void {

@@ -48,6 +48,12 @@ function compare(a: string | number | null, b: string | number | null): number {
   return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en");
 }
 
+/** The columns in which some row has a value: one that is empty from top to bottom tells nothing. */
+export function filledColumns<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Column<Row>[] {
+  const isFilled = ({ value }: Column<Row>) => rows.some((row) => value(row) !== null && value(row) !== "");
+  return rows.length === 0 ? [...columns] : columns.filter(isFilled);
+}
+
 export function tableText<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
   return toTsv([columns.map((column) => column.id), ...rows.map((row) => columns.map((column) => column.value(row)))]);
 }
@@ -74,7 +80,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     setSort((old) => ({ id: column.id, falling: old?.id === column.id ? !old.falling : column.number === true }));
   const table = (
     <section
-      class="ms-table"
+      class={props.maxHeight ? "ms-table ms-table--scrolls" : "ms-table"}
       ref={box}
       style={props.maxHeight ? { maxHeight: props.maxHeight, overflowY: "auto" } : {}}
       onScroll={(event) => windowed && setScrollTop(event.currentTarget.scrollTop)}

@@ -13,6 +13,22 @@ const signs: Record<string, { sign: string; word: string }> = {
   ok: { sign: "✓", word: "fine" },
 };
 
+/** What the bytes beside a finding are, by its id. */
+const amounts: Record<string, string> = {
+  device_too_small: "too much",
+  fragmentation: "saved",
+  growth_fragmentation: "more reserved",
+  idle_stream: "idle",
+  kept_evaluation: "kept",
+  out_of_memory: "asked for",
+  peak: "at the peak",
+  rising_peaks: "higher",
+};
+
+function amountOf({ id }: Finding): string {
+  return amounts[id] ?? (id.startsWith("growth_") ? "a step" : "");
+}
+
 /** The first sentence is the title; what follows explains it. */
 export function splitSentence(text: string): { title: string; rest: string } {
   const match = /^(.+?[.:!?])\s+(.+)$/s.exec(text);
@@ -105,7 +121,11 @@ function FindingItem({ finding }: { finding: Finding }) {
           {finding.confidence}
         </p>
       </div>
-      <strong class="ms-findings__bytes">{finding.bytes === null ? "" : formatBytes(finding.bytes)}</strong>
+      {finding.bytes !== null && (
+        <p class="ms-findings__bytes">
+          <strong>{formatBytes(finding.bytes)}</strong> {amountOf(finding)}
+        </p>
+      )}
     </li>
   );
 }

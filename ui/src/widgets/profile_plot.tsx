@@ -1,9 +1,10 @@
 /** Stack, heap and free of an XLA heap over the window of the run, with the program runs above. */
 import { useMemo, useState } from "preact/hooks";
+import { heapName } from "../data/heap_names.ts";
 import { tileRange } from "../data/tile_request.ts";
 import type { Cursor, ProgramRuns, Spans } from "../data/types.ts";
 import { drawProfile, type PlanOutline, ProfileModel, type ProfileScene, profileFrame } from "../gfx/draw_profile.ts";
-import { valueAt } from "../gfx/plot_frame.ts";
+import { gutterLeft, rightGutter, valueAt } from "../gfx/plot_frame.ts";
 import { useApp, useFrame, useJson } from "../state/context.ts";
 import { useExport } from "./export_scene.ts";
 import { ErrorNotice } from "./notice.tsx";
@@ -21,7 +22,13 @@ export function ProfilePlot({ withFree, withPlans = false }: { withFree: boolean
   const heap = app.heap.value;
   const { begin, end } = app.window.value;
   const axis = app.axis.value;
-  const range = tileRange(begin, end, app.rangeEnd.value, Math.max(64, size.width - 108), axis);
+  const range = tileRange(
+    begin,
+    end,
+    app.rangeEnd.value,
+    Math.max(64, size.width - gutterLeft - rightGutter(heap.capacity_bytes !== null)),
+    axis,
+  );
   const tile = useFrame("tile", size.width > 0 ? { kind: "xla_profile", heap: heap.index, axis, ...range } : null);
   const spans = useJson<Spans>("spans", { heap: heap.index, begin: 0, end: heap.range_end, limit: runLimit });
   const plans = usePlans(withPlans);
@@ -53,7 +60,7 @@ export function ProfilePlot({ withFree, withPlans = false }: { withFree: boolean
       app.setCursor(scene.model.columns.atSeq[scene.model.columns.columnAt(valueAt(frame, x))]!);
     },
   });
-  const title = `Stack, heap and free of ${heap.id}`;
+  const title = `Stack, heap and free of ${heapName(heap)}`;
   useExport(
     scene && {
       name: "memory-profile",

@@ -1,6 +1,7 @@
 /** Sentences of the timeline; pure. */
 import { fileName, plural } from "../base/text.ts";
 import { formatBytes, formatCount } from "../base/units.ts";
+import { heapName } from "../data/heap_names.ts";
 import type { ShareTexts } from "../gfx/share_picture.ts";
 import type { StackModel } from "../gfx/stack_model.ts";
 import type { AppState } from "../state/app_state.ts";
@@ -13,7 +14,7 @@ export function timelineSentence(app: AppState): string {
       : `, with its peak of ${formatBytes(heap.peak_live_bytes)} at event ${formatCount(heap.peak_live_seq)}`;
   const steps = app.explainHeap.value?.steps.length ?? 0;
   const inSteps = steps > 0 ? ` in ${formatCount(steps)} ${plural(steps, "step")}` : "";
-  return `Live memory of ${heap.id} over ${formatCount(heap.event_count)} events${inSteps}${peak}.`;
+  return `Live memory of ${heapName(heap)} over ${formatCount(heap.event_count)} events${inSteps}${peak}.`;
 }
 
 /**
@@ -43,7 +44,7 @@ export function shareTexts(app: AppState): ShareTexts {
   const bound = app.summaryHeap.value?.peak.is_lower_bound ? "at least " : "";
   return {
     title: `Where the memory goes: ${bound}${formatBytes(heap.peak_live_bytes)} at the peak`,
-    conditions: `${source?.title ?? ""}, ${heap.id}${inSteps}${capacity}. Live bytes by event${simulated ? ", on a simulated card" : ""}.`,
+    conditions: `${source?.title ?? ""}, ${heapName(heap)}${inSteps}${capacity}. Live bytes by event${simulated ? ", on a simulated card" : ""}.`,
     advice: finding ? [finding.text, finding.remedy].filter(Boolean).join(" ") : "",
     source: `Every number is computed from ${source ? fileName(source.file) : "the file"}, ${formatCount(heap.event_count)} events.`,
   };

@@ -5,10 +5,9 @@ import { type Frame, noneU32 } from "../../data/frame.ts";
 import { Columns } from "../../gfx/columns.ts";
 import { drawHorizontalAxis } from "../../gfx/draw_axes.ts";
 import { drawOom } from "../../gfx/draw_curves.ts";
-import { bytesAt, type PlotFrame, valueAt, xAt, yAt } from "../../gfx/plot_frame.ts";
+import { bytesAt, gutterLeft, type PlotFrame, valueAt, xAt, yAt } from "../../gfx/plot_frame.ts";
 import type { Renderer } from "../../gfx/renderer.ts";
 import { columnX } from "../../gfx/step_path.ts";
-import { gutterLeft } from "../../gfx/timeline_scene.ts";
 
 /** Below this size a rectangle has no room for a name. */
 const namedRect = { width: 90, height: 34 };

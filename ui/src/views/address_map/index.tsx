@@ -2,12 +2,12 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Fill } from "../../base/palette.ts";
 import { formatBytes, formatCount } from "../../base/units.ts";
+import { heapName } from "../../data/heap_names.ts";
 import { minimumBytes, tileRange } from "../../data/tile_request.ts";
 import type { Group } from "../../data/types.ts";
 import { groupFills } from "../../gfx/draw_stack.ts";
-import { valueAt } from "../../gfx/plot_frame.ts";
+import { gutterLeft, rightGutter, valueAt } from "../../gfx/plot_frame.ts";
 import { readGroups } from "../../gfx/stack_model.ts";
-import { gutterLeft, rightGutter } from "../../gfx/timeline_scene.ts";
 import { useApp, useFrame } from "../../state/context.ts";
 import { useExport } from "../../widgets/export_scene.ts";
 import { GroupNames } from "../../widgets/group_names.tsx";
@@ -87,7 +87,7 @@ function AddressMap() {
       setHover(at && index !== null ? { ...at, index } : null);
     },
   });
-  const title = `Addresses of ${heap.id} over ${formatCount(heap.event_count)} events`;
+  const title = `Addresses of ${heapName(heap)} over ${formatCount(heap.event_count)} events`;
   useExport(
     scene && {
       name: "address-map",

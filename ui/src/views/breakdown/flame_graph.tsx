@@ -129,6 +129,21 @@ function boxLines({ node }: FlameBox, totalBytes: number): string[] {
   ];
 }
 
+/** Fewer letters of a name than this tell nothing. */
+const fewestLetters = 3;
+
+/** The name, cut at its end where it does not fit; empty where too little of it would be left. */
+function fittingName(renderer: Renderer, name: string, room: number): string {
+  if (renderer.measure(name, { bold: true }) <= room) return name;
+  // Letters are at least this wide, which bounds the search.
+  const most = Math.min(name.length - 1, Math.floor(room / 3));
+  for (let length = most; length >= fewestLetters; length -= 1) {
+    const cut = `${name.slice(0, length)}…`;
+    if (renderer.measure(cut, { bold: true }) <= room) return cut;
+  }
+  return "";
+}
+
 type ThemeColours = { surface: string; ink: string; sunken: string };
 
 function drawBox(
@@ -146,10 +161,10 @@ function drawBox(
   if (noFrame)
     renderer.hatch(rectPoints(x, y, inner, rowHeight - 1), { colour: "#FFFFFF38", pitch: 7, direction: "up" });
   const ink = isRoot ? theme.ink : (fill?.text ?? theme.ink);
-  const name = isRoot ? title : node.name;
   const room = width - 12;
+  const name = fittingName(renderer, isRoot ? title : node.name, room);
+  if (name === "") return;
   const nameWidth = renderer.measure(name, { bold: true });
-  if (nameWidth > room) return;
   const halo = noFrame && fill ? { halo: fill.fill } : {};
   renderer.text(name, x + 6, y + rowHeight / 2, { fill: ink, bold: true, ...halo });
   const place = node.file ? `${framePlace(node, 1)} · ` : "";

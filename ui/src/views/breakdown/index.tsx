@@ -13,7 +13,7 @@ import type { AppState } from "../../state/app_state.ts";
 import { useApp, useFrame, useJson } from "../../state/context.ts";
 import { bytesColumn, mainBytesColumn, monoColumn } from "../../widgets/columns.tsx";
 import { CopyButton } from "../../widgets/copy_button.tsx";
-import { type Column, DataTable, ShareBar, tableText } from "../../widgets/data_table.tsx";
+import { type Column, DataTable, filledColumns, ShareBar, tableText } from "../../widgets/data_table.tsx";
 import { GroupNames } from "../../widgets/group_names.tsx";
 import { MiddleCut } from "../../widgets/middle_cut.tsx";
 import { NamedSwatch } from "../../widgets/named_swatch.tsx";
@@ -247,23 +247,24 @@ function holderColumns(app: AppState, holders: Holders): Column<Holder>[] {
   const tip = (row: Holder) => stackText(row.stack) || "no frames recorded";
   const places: Column<Holder>[] =
     holders.by === "stack"
-      ? [
-          {
-            id: "where",
-            title: "where",
-            value: (row) => row.where,
-            cell: (row) => (
-              <span class="ms-mono ms-quiet">
-                <MiddleCut text={row.where || (row.stack_id === null ? "no Python frame" : "–")} />
-              </span>
-            ),
-            tip,
-          },
-          ...(holders.rows.some((row) => row.shape !== null)
-            ? [monoColumn<Holder>("shape", "type and shape", (row) => row.shape, "170px")]
-            : []),
-          { id: "since", title: "since", width: "112px", value: (row) => row.since, cell: (row) => row.since ?? "–" },
-        ]
+      ? filledColumns(
+          [
+            {
+              id: "where",
+              title: "where",
+              value: (row) => row.where,
+              cell: (row) => (
+                <span class="ms-mono ms-quiet">
+                  <MiddleCut text={row.where || (row.stack_id === null ? "no Python frame" : "–")} />
+                </span>
+              ),
+              tip,
+            },
+            monoColumn<Holder>("shape", "type and shape", (row) => row.shape, "170px"),
+            { id: "since", title: "since", width: "112px", value: (row) => row.since, cell: (row) => row.since ?? "–" },
+          ],
+          holders.rows,
+        )
       : [];
   return [
     {

@@ -1,10 +1,10 @@
 /** Compare: two heaps of this session on one scale, and what grew or shrank between their peaks. */
 
 import { categoryLabel } from "../../base/palette.ts";
-import { fileName } from "../../base/text.ts";
 import { formatByteChange, formatBytes, formatCount, formatExactBytes } from "../../base/units.ts";
+import { heapOfFile } from "../../data/heap_names.ts";
 import { framePlace, stackText, usefulFrame } from "../../data/stack_frames.ts";
-import type { Compare, CompareRow, Heap, Session } from "../../data/types.ts";
+import type { Compare, CompareRow } from "../../data/types.ts";
 import { useApp, useJson } from "../../state/context.ts";
 import { bytesColumn } from "../../widgets/columns.tsx";
 import { CopyButton } from "../../widgets/copy_button.tsx";
@@ -15,11 +15,6 @@ import type { View } from "../view.ts";
 import { CurvePair } from "./curve_pair.tsx";
 import { compareSentence, defaultPair } from "./model.ts";
 import "./style.css";
-
-function heapName(session: Session, heap: Heap): string {
-  const file = fileName(session.sources[heap.source]?.file ?? "");
-  return `${file} ${heap.id}`;
-}
 
 function CompareView() {
   const app = useApp();
@@ -64,7 +59,7 @@ function CompareView() {
             <h2>{compareSentence(heaps[0].peak_live_bytes, heaps[1].peak_live_bytes)}</h2>
             <CurvePair
               heaps={[heaps[0], heaps[1]]}
-              names={[heapName(session, heaps[0]), heapName(session, heaps[1])]}
+              names={[heapOfFile(session, heaps[0]), heapOfFile(session, heaps[1])]}
             />
           </>
         )}
@@ -110,7 +105,7 @@ function HeapSelect({ label, value, onChange }: { label: string; value: number; 
       <select class="ms-select" value={String(value)} onChange={(event) => onChange(Number(event.currentTarget.value))}>
         {session.heaps.map((heap) => (
           <option key={heap.index} value={String(heap.index)}>
-            {heapName(session, heap)} · {formatBytes(heap.peak_live_bytes)}
+            {heapOfFile(session, heap)} · {formatBytes(heap.peak_live_bytes)}
           </option>
         ))}
       </select>

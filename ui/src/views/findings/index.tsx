@@ -42,9 +42,7 @@ function Findings() {
     <>
       <div class="ms-viewbar">
         <h1>Findings</h1>
-        <span class="ms-quiet">
-          in the order to act; bytes are what the remedy saves at the peak, or what the sentence is about
-        </span>
+        <span class="ms-quiet">in the order to act</span>
       </div>
       <div class="ms-textview">
         <h2 class="ms-hidden">All findings</h2>
@@ -61,7 +59,7 @@ function NextPeaks() {
   const next = app.explainHeap.value?.next_peak ?? [];
   if (next.length === 0) return null;
   return (
-    <section class="ms-textview__section">
+    <section class="ms-textview__section ms-textview__narrow">
       <h2>What the next peak would be</h2>
       <DataTable caption="Next peaks" copies columns={columns} rows={next} rowKey={(row) => row.remove} />
     </section>

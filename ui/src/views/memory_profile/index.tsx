@@ -7,7 +7,7 @@ import type { AppState } from "../../state/app_state.ts";
 import { useApp, useJson } from "../../state/context.ts";
 import { bytesColumn, countColumn, mainBytesColumn } from "../../widgets/columns.tsx";
 import { CopyButton } from "../../widgets/copy_button.tsx";
-import { type Column, DataTable, tableText } from "../../widgets/data_table.tsx";
+import { type Column, DataTable, filledColumns, tableText } from "../../widgets/data_table.tsx";
 import { MiddleCut } from "../../widgets/middle_cut.tsx";
 import { LoadingNotice } from "../../widgets/notice.tsx";
 import { ProfilePlot, runLimit } from "../../widgets/profile_plot.tsx";
@@ -190,6 +190,7 @@ function PeakTable({ summary }: { summary: SummaryHeap }) {
   const used = summary.peak.used?.bytes ?? summary.peak.live.bytes;
   const wanted = filter.trim().toLowerCase();
   const rows = all.filter((row) => searchText(row).includes(wanted));
+  const columns = filledColumns(peakColumns, all);
   return (
     <section class="ms-profile__table">
       <div class="ms-profile__tools">
@@ -206,11 +207,11 @@ function PeakTable({ summary }: { summary: SummaryHeap }) {
           {formatCount(rows.length)} of {formatCount(all.length)} rows; all of them add up to {formatBytes(used)}
           {error && ` (the largest only: ${error.message})`}
         </span>
-        <CopyButton plain label="Copy as TSV" text={() => tableText(peakColumns, rows)} />
+        <CopyButton plain label="Copy as TSV" text={() => tableText(columns, rows)} />
       </div>
       <DataTable
         caption="Live at the peak"
-        columns={peakColumns}
+        columns={columns}
         rows={rows}
         rowKey={(row) => all.indexOf(row)}
         initialSort="bytes"

@@ -10,7 +10,10 @@ import { useApp } from "../../state/context.ts";
 import { Canvas, useSize } from "../../widgets/picture.tsx";
 import type { BarPart } from "./model.ts";
 
-const barTop = 26;
+/** Names of edges stand in the first row above the bar, those of narrow parts in the second. */
+const edgeRow = 8;
+const partRow = 25;
+const barTop = 40;
 const barHeight = 40;
 
 interface CapacityBarProps {
@@ -38,7 +41,12 @@ interface Edge {
   dash: number[];
 }
 
-function edgesOf({ parts, used, capacityBytes }: CapacityBarProps, total: number, width: number): Edge[] {
+function edgesOf(
+  renderer: Renderer,
+  { parts, used, capacityBytes }: CapacityBarProps,
+  total: number,
+  width: number,
+): Edge[] {
   const upTo = (kinds: readonly BarPart["kind"][]) =>
     parts.filter((part) => kinds.includes(part.kind)).reduce((sum, part) => sum + part.bytes, 0);
   const held = upTo(["category"]);
@@ -48,25 +56,28 @@ function edgesOf({ parts, used, capacityBytes }: CapacityBarProps, total: number
     text: `${name} ${formatBytes(bytes)}`,
     dash,
   });
+  const idle = parts.find((part) => part.kind === "idle");
+  // Idle memory is told in any case: beside the reserved bytes where its part is too narrow for its name.
+  const isTold = !idle || neededWidth(renderer, idle) <= (idle.bytes / total) * width;
+  const reservedEdge = edge(reserved, "reserved", [4, 3]);
+  const note = isTold ? "" : `, ${formatBytes(idle.bytes)} of it idle`;
   return [
     edge(held, used),
-    ...(reserved > held ? [edge(reserved, "reserved", [4, 3])] : []),
+    ...(reserved > held ? [{ ...reservedEdge, text: reservedEdge.text + note }] : []),
     ...(capacityBytes === null ? [] : [edge(capacityBytes, "capacity")]),
   ];
 }
 
-/** Draws the edges; of two names that would touch the first stays. Returns what the names cover. */
-function drawEdges(renderer: Renderer, edges: readonly Edge[], ink: string): Interval[] {
-  const taken: Interval[] = [];
-  for (const { x, text, dash } of edges) {
-    renderer.line([x, barTop - 6, x, barTop + barHeight + 4], { stroke: ink, width: 1, dash });
-    const width = renderer.measure(text, { bold: true });
-    const left = Math.max(0, x - width);
-    if (taken.some(([, end]) => left < end + 8)) continue;
-    renderer.text(text, left, 10, { fill: ink, bold: true });
-    taken.push([left, left + width]);
+/** Draws the edges, each with its name left of it; where names would touch, the one of the left edge moves away, and a line joins both. */
+function drawEdges(renderer: Renderer, edges: readonly Edge[], ink: string): void {
+  let limit = Number.POSITIVE_INFINITY;
+  for (const { x, text, dash } of [...edges].reverse()) {
+    const right = Math.max(Math.min(x, limit), renderer.measure(text, { bold: true }));
+    renderer.line([x, edgeRow + 8, x, barTop + barHeight + 4], { stroke: ink, width: 1, dash });
+    if (right < x - 1) renderer.line([right, edgeRow + 8, x, edgeRow + 8], { stroke: ink, width: 1 });
+    renderer.text(text, right, edgeRow, { fill: ink, bold: true, align: "right" });
+    limit = right - renderer.measure(text, { bold: true }) - 14;
   }
-  return taken;
 }
 
 function drawBar(renderer: Renderer, app: AppState, props: CapacityBarProps): void {
@@ -80,8 +91,10 @@ function drawBar(renderer: Renderer, app: AppState, props: CapacityBarProps): vo
     return { part, x, width: (part.bytes / total) * width };
   });
   for (const place of placed) drawPart(renderer, place, theme);
-  // Edges are named first: the names of parts keep away from them.
-  const taken = drawEdges(renderer, edgesOf(props, total, width), theme.ink);
+  const edges = edgesOf(renderer, props, total, width);
+  drawEdges(renderer, edges, theme.ink);
+  // The names of parts keep away from the lines of the edges.
+  const taken: Interval[] = edges.map(({ x }) => [x, x]);
   for (const place of placed) drawPartLabel(renderer, place, theme, taken);
   for (const tick of byteTicks(total)) {
     const x = 1 + (tick.value / total) * width;
@@ -105,23 +118,33 @@ function drawPart(renderer: Renderer, { part, x, width }: PlacedPart, theme: The
   if (x > 2) renderer.line([x, barTop, x, barTop + barHeight], { stroke: theme.surface, width: 1 });
 }
 
-/** Inside when it fits, above with a leader when there is room, else only in the table below. Adds what it covers above the bar. */
+/** Room for the name of a part inside it. */
+function neededWidth(renderer: Renderer, part: BarPart): number {
+  const size = renderer.measure(formatBytes(part.bytes), {});
+  return Math.max(renderer.measure(part.label, { bold: true }), size) + 14;
+}
+
+/** Inside when it fits, above with a leader, on the side of it that is free, else only in the table below. Adds what it covers above the bar. */
 function drawPartLabel(renderer: Renderer, { part, x, width }: PlacedPart, theme: Theme, taken: Interval[]): void {
   const inside = part.category === null ? theme.ink : categoryFill(theme.name, part.category).text;
   const size = formatBytes(part.bytes);
-  const needed = Math.max(renderer.measure(part.label, { bold: true }), renderer.measure(size, {})) + 14;
   const halo = part.kind === "category" ? {} : { halo: theme.sunken };
-  if (needed <= width) {
+  if (neededWidth(renderer, part) <= width) {
     renderer.text(part.label, x + 7, barTop + 13, { fill: inside, bold: true, ...halo });
     renderer.text(size, x + 7, barTop + 28, { fill: inside, ...halo });
     return;
   }
+  if (part.bytes === 0 || width < 1) return;
   const text = `${part.label} ${size}`;
-  const left = x + width / 2 + 4;
-  const right = left + renderer.measure(text, {});
-  const touches = taken.some(([begin, end]) => left < end + 8 && right + 8 > begin);
-  if (part.bytes === 0 || width < 3 || touches || right > renderer.width) return;
-  renderer.line([x + width / 2, 4, x + width / 2, barTop], { stroke: theme.ink3, width: 1 });
-  renderer.text(text, left, 10, { fill: theme.ink2 });
-  taken.push([left - 4, right]);
+  const middle = Math.round(x + width / 2) + 0.5;
+  const textWidth = renderer.measure(text, {});
+  const isFree = (left: number) =>
+    left >= 0 &&
+    left + textWidth <= renderer.width &&
+    taken.every(([begin, end]) => left + textWidth + 6 < begin || left - 6 > end);
+  const left = [middle + 4, middle - 4 - textWidth].find(isFree);
+  if (left === undefined) return;
+  renderer.line([middle, partRow - 6, middle, barTop], { stroke: theme.ink3, width: 1 });
+  renderer.text(text, left, partRow, { fill: theme.ink2 });
+  taken.push([Math.min(left, middle), Math.max(left + textWidth, middle)]);
 }

@@ -85,7 +85,7 @@ function holderColumns(theme: "light" | "dark", rows: readonly HolderRow[], tota
       id: "holder",
       title: "holder",
       // Operations of a model have long names and no place; stacks have both.
-      width: rows.some((row) => row.category === "operation") ? "36%" : "30%",
+      width: rows.some((row) => row.category === "operation") ? "38%" : "25%",
       value: (row) => row.name,
       cell: (row) => <NamedSwatch fill={fill(row)} name={row.name} />,
       tip: (row) => row.tip,
@@ -104,15 +104,15 @@ function holderColumns(theme: "light" | "dark", rows: readonly HolderRow[], tota
     {
       id: "category",
       title: "category",
-      width: "108px",
+      width: "104px",
       value: (row) => (row.isRest ? "" : categoryLabel(row.category)),
     },
-    countColumn("block_count", "blocks", (row) => row.blockCount, "60px"),
-    mainBytesColumn("bytes", "bytes", (row) => row.bytes, "80px"),
+    countColumn("block_count", "blocks", (row) => row.blockCount, "56px"),
+    mainBytesColumn("bytes", "bytes", (row) => row.bytes, "76px"),
     {
       id: "share",
       title: "share of the peak",
-      width: "160px",
+      width: "154px",
       value: (row) => row.bytes / Math.max(1, totalBytes),
       cell: (row) => (
         <ShareBar

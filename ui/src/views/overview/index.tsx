@@ -56,7 +56,7 @@ function Overview() {
           <section>
             <div class="ms-panel__head">
               <h2>Findings</h2>
-              <span class="ms-quiet">bytes: what the remedy saves, or what it is about</span>
+              <span class="ms-quiet">in the order to act</span>
             </div>
             <FindingList limit={shownFindings} />
           </section>

@@ -2,7 +2,8 @@
 import { categoryLabel, categoryRank } from "../../base/palette.ts";
 import { capitalised, plural } from "../../base/text.ts";
 import { formatBytes, formatCount, formatShare } from "../../base/units.ts";
-import { stackText } from "../../data/stack_frames.ts";
+import { heapName } from "../../data/heap_names.ts";
+import { stackText, tellApart } from "../../data/stack_frames.ts";
 import type { ExplainHeap, Heap, Holders, Missing, SummaryHeap, SummaryHolder } from "../../data/types.ts";
 
 /** A category is named in the headline from this share of the peak on. */
@@ -95,7 +96,7 @@ export function conditions(heap: Heap, summary: SummaryHeap | null, explain: Exp
   // In a profile the stack and what was there before stand in the heap like allocations and are none.
   const allocations = summary?.peak.used ? summary.allocation_count : heap.allocation_count;
   const parts = [
-    `${formatCount(heap.event_count)} ${plural(heap.event_count, "event")}, ${formatCount(allocations)} ${plural(allocations, "allocation")} on ${heap.id}`,
+    `${formatCount(heap.event_count)} ${plural(heap.event_count, "event")}, ${formatCount(allocations)} ${plural(allocations, "allocation")} on ${heapName(heap)}`,
   ];
   const steps = explain?.steps.length ?? 0;
   if (steps > 0) parts.push(`${formatCount(steps)} ${plural(steps, "step")}`);
@@ -129,10 +130,11 @@ const listedStacks = 11;
 /** The largest stacks, and one row for the others; the bytes add up to the total. */
 export function stackRows(holders: Holders): HolderRow[] {
   const listed = holders.rows.slice(0, listedStacks);
-  const rows = listed.map((holder) => ({
+  const places = tellApart(listed);
+  const rows = listed.map((holder, index) => ({
     key: holder.key,
     name: holder.label,
-    where: holder.where || (holder.stack_id === null ? "no Python frame" : ""),
+    where: places[index] || (holder.stack_id === null ? "no Python frame" : ""),
     category: holder.category,
     bytes: holder.bytes,
     blockCount: holder.block_count,

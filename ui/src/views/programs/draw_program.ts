@@ -6,6 +6,7 @@ import type { Frame } from "../../data/frame.ts";
 import { drawByteAxis, drawGrid } from "../../gfx/draw_axes.ts";
 import { type PlotFrame, xAt, yAt } from "../../gfx/plot_frame.ts";
 import type { Renderer } from "../../gfx/renderer.ts";
+import { type BufferBox, stackBuffers } from "./buffer_stack.ts";
 import type { BufferRow, ProgramAttributes } from "./model.ts";
 
 export type Chart = "size" | "address";
@@ -109,7 +110,10 @@ function drawCurve(renderer: Renderer, scene: ProgramScene, frame: PlotFrame): v
     [path[0]!, bottom, ...path, path[path.length - 2]!, bottom],
     categoryFill(theme.name, "temporary").fill,
   );
-  for (const { category, name, fromBytes, toBytes } of constantBands(attributes, size)) {
+  const bands = constantBands(attributes, size);
+  const ground = bands.at(-1)?.toBytes ?? 0;
+  drawStackedBuffers(renderer, stackBuffers(scene.buffers, size, ground), scene, frame);
+  for (const { category, name, fromBytes, toBytes } of bands) {
     const { fill, text } = categoryFill(theme.name, category);
     const [top, low] = [yAt(frame, toBytes), yAt(frame, fromBytes)];
     renderer.rect(frame.left, top, frame.width, low - top, fill);
@@ -123,6 +127,27 @@ function drawCurve(renderer: Renderer, scene: ProgramScene, frame: PlotFrame): v
   }
   renderer.line(path, { stroke: theme.ink, width: 0.9, alpha: 0.75 });
   if (attributes.padding_bytes) renderer.line(step(unpadded), { stroke: theme.ink, width: 1.25, dash: [2, 3] });
+}
+
+/** Each large buffer with its edge, and its name where it has room for one. */
+function drawStackedBuffers(
+  renderer: Renderer,
+  boxes: readonly BufferBox[],
+  { theme, selected }: ProgramScene,
+  frame: PlotFrame,
+): void {
+  for (const { row, beginPoint, endPoint, fromBytes, isWidest } of boxes) {
+    const [x, y] = [xAt(frame, beginPoint), yAt(frame, fromBytes + row.sizeBytes)];
+    const [width, height] = [xAt(frame, endPoint) - x, yAt(frame, fromBytes) - y];
+    if (width < 1 || height < 2) continue;
+    const { fill, text } = categoryFill(theme.name, row.category);
+    renderer.rect(x, y, width, height, fill);
+    if (row.index === selected) renderer.rect(x, y, width, height, theme.accent, 0.35);
+    if (width > 3 && height > 3) renderer.outline(x, y, width, height, { stroke: theme.surface, width: 0.8 });
+    const name = `${row.name}, ${formatBytes(row.sizeBytes)}`;
+    const shown = [name, row.name].find((form) => renderer.measure(form, {}) + 12 < width);
+    if (isWidest && height > 18 && shown) renderer.text(shown, x + 6, y + height / 2, { fill: text });
+  }
 }
 
 function drawBuffers(renderer: Renderer, scene: ProgramScene, frame: PlotFrame): void {

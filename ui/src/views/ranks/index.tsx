@@ -2,17 +2,18 @@
 import { categoryFill, categoryLabel, type Theme } from "../../base/palette.ts";
 import { cutMiddle } from "../../base/text.ts";
 import { formatByteChange, formatBytes, formatCount } from "../../base/units.ts";
+import { nameInFile } from "../../data/heap_names.ts";
 import type { Rank, Ranks } from "../../data/job_types.ts";
 import type { Renderer } from "../../gfx/renderer.ts";
 import type { AppState } from "../../state/app_state.ts";
 import { useApp, useJson } from "../../state/context.ts";
 import { bytesColumn, countColumn, mainBytesColumn } from "../../widgets/columns.tsx";
-import { type Column, DataTable } from "../../widgets/data_table.tsx";
+import { type Column, DataTable, filledColumns } from "../../widgets/data_table.tsx";
 import { useExport } from "../../widgets/export_scene.ts";
 import { ErrorNotice, LoadingNotice } from "../../widgets/notice.tsx";
 import { Canvas, useSize } from "../../widgets/picture.tsx";
 import type { View } from "../view.ts";
-import { coordinateText, pageWords, rankName, rankParts, shortSentence } from "./model.ts";
+import { coordinateText, pageWords, rankName, rankParts, referenceName, shortSentence } from "./model.ts";
 import "./style.css";
 
 const barRow = 26;
@@ -67,7 +68,7 @@ function RankStory({ ranks }: { ranks: Ranks }) {
           </h3>
           <ul>
             {ranks.differences.map((difference) => (
-              <li key={difference.text}>{pageWords(difference.text)}</li>
+              <li key={difference.text}>{pageWords(difference.text, ranks.ranks.length)}</li>
             ))}
           </ul>
         </>
@@ -76,7 +77,7 @@ function RankStory({ ranks }: { ranks: Ranks }) {
       <DataTable
         caption="Recordings"
         copies
-        columns={rankColumns(ranks.ranks[ranks.median_index]?.peak_live_bytes ?? 0)}
+        columns={filledColumns(rankColumns(ranks), ranks.ranks)}
         rows={ranks.ranks}
         rowKey={(row) => `${row.file} ${row.heap}`}
         selected={(row) => row === ranks.ranks[ranks.worst_index]}
@@ -93,15 +94,16 @@ function open(app: AppState, rank: Rank): void {
   app.view.value = "timeline";
 }
 
-function rankColumns(medianBytes: number): Column<Rank>[] {
+function rankColumns({ ranks, median_index }: Ranks): Column<Rank>[] {
+  const medianBytes = ranks[median_index]?.peak_live_bytes ?? 0;
   return [
     { id: "rank", title: "recording", value: rankName, cell: (row) => <strong>{rankName(row)}</strong> },
     { id: "coordinates", title: "place in the layout", width: "160px", value: coordinateText },
-    { id: "heap", title: "heap", width: "180px", value: (row) => row.heap },
+    { id: "heap", title: "heap", width: "180px", value: (row) => nameInFile({ id: row.heap }, row.file) },
     mainBytesColumn("peak_live_bytes", "live peak", (row) => row.peak_live_bytes, "100px"),
     {
       id: "against_median_bytes",
-      title: "against the middle",
+      title: `against ${referenceName(ranks.length)}`,
       width: "130px",
       number: true,
       value: (row) => row.peak_live_bytes - medianBytes,

@@ -28,12 +28,14 @@ it("stacks a peak in the order of all pictures", () => {
 });
 
 it("writes changes and categories as the rest of the page", () => {
-  expect(pageWords("f is smaller on the worst: - 20.0 MiB (optimizer_state, 40.0 MiB to 20.0 MiB).")).toBe(
+  expect(pageWords("f is smaller on the worst: - 20.0 MiB (optimizer_state, 40.0 MiB to 20.0 MiB).", 3)).toBe(
     "f is smaller on the worst: −20.0 MiB (optimizer state, 40.0 MiB to 20.0 MiB).",
   );
-  expect(pageWords("f (w/g_lm.py) is larger: + 9.00 MiB (no_category, 0 B).")).toBe(
+  expect(pageWords("f (w/g_lm.py) is larger: + 9.00 MiB (no_category, 0 B).", 3)).toBe(
     "f (w/g_lm.py) is larger: +9.00 MiB (no_category, 0 B).",
   );
+  // Of two recordings none is the worst.
+  expect(pageWords("f is on the worst alone: + 9.00 MiB.", 2)).toBe("f is there alone: +9.00 MiB.");
 });
 
 it("shortens files in sentences only where the short names differ", () => {

@@ -25,9 +25,16 @@ export function rankParts(rank: Rank): RankPart[] {
   return [...rank.at_peak].sort((one, two) => categoryRank(one.category) - categoryRank(two.category));
 }
 
+/** What a rank is compared with: with the one in the middle, of two with the other. */
+export function referenceName(count: number): string {
+  return count === 2 ? "the other" : "the middle";
+}
+
 /** `− 20.0 MiB (optimizer_state, …)` as the page writes such things: a sign at its number, categories in words. */
-export function pageWords(sentence: string): string {
-  return sentence
+export function pageWords(sentence: string, count: number): string {
+  // Of two recordings the heading says which one is meant.
+  const place = count === 2 ? sentence.replace(/ on the worst\b/, " there") : sentence;
+  return place
     .replace(/([+-]) (?=\d)/g, (_, sign: string) => (sign === "-" ? "−" : "+"))
     .replace(/\((\w+),/g, (whole, word: string) => (isCategory(word) ? `(${categoryLabel(word)},` : whole));
 }

@@ -15,7 +15,7 @@ const sourceColumns: Column<Source>[] = [
     cell: (row) => <strong>{row.file}</strong>,
     tip: (row) => row.file,
   },
-  { id: "title", title: "format", width: "220px", value: (row) => row.title },
+  { id: "title", title: "format", width: "290px", value: (row) => row.title },
   bytesColumn("size_bytes", "size", (row) => row.size_bytes, "110px"),
   { id: "truncated", title: "complete", width: "110px", value: (row) => (row.truncated ? "△ ends early" : "yes") },
 ];
@@ -50,7 +50,8 @@ const settingColumns: Column<Session["settings"][number]>[] = [
     id: "value",
     title: "value",
     value: (row) => row.value,
-    cell: (row) => <span class="ms-mono">{row.value}</span>,
+    cell: (row) =>
+      row.value === "" ? <span class="ms-quiet">not set</span> : <span class="ms-mono">{row.value}</span>,
     tip: (row) => row.value,
   },
 ];
