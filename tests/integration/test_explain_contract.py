@@ -149,3 +149,21 @@ def kinds_of_marks(schema: Any) -> list[str]:
     if isinstance(schema, list) and "constant_band" in schema:
         return schema
     return next((found for value in values if (found := kinds_of_marks(value))), [])
+
+
+def test_labels_point_at_their_marks_and_say_the_same(heap: Any) -> None:
+    marks, labels = heap["marks"], heap["labels"]
+    assert all(mark["title"].startswith(mark["name"] + ", ") for mark in marks)
+    assert all(mark["begin_seq"] <= mark["anchor_seq"] for mark in marks)
+    of_marks = [label for label in labels if label["mark"] is not None]
+    indices = [label["mark"] for label in of_marks]
+    assert len(set(indices)) == len(indices)
+    for label in of_marks:
+        mark = marks[label["mark"]]
+        assert (label["seqs"][0], label["title"]) == (mark["anchor_seq"], mark["title"])
+    told = {marks[index]["kind"] for index in (heap["anatomy"] or {"marks": []})["marks"]}
+    others = [marks[index]["kind"] for index in indices if marks[index]["kind"] not in told]
+    assert len(set(others)) == len(others), "of the other steps each kind is named once"
+    peak, *failures = [label for label in labels if label["mark"] is None]
+    assert peak["title"].startswith("Peak ")
+    assert all(label["is_alarm"] and label["title"].startswith("Out of memory: ") for label in failures)

@@ -2,6 +2,8 @@
 
 #include "analysis/frames/useful_frame.h"
 #include "query/common_json.h"
+#include "query/mark_labels.h"
+#include "query/mark_words.h"
 #include "report/json/fragmentation_json.h"
 
 namespace memstrata {
@@ -95,7 +97,30 @@ void WriteMarks(JsonWriter& json, const Store& store, const HeapExplained& heap)
     json.Field("count", mark.count);
     json.Field("text", std::string_view(mark.text));
     json.Field("reading", MarkReading(mark.kind));
+    const MarkWords words = WordsOf(mark);
+    json.Field("name", std::string_view(words.name));
+    json.Field("title", std::string_view(words.title));
+    json.Field("anchor_seq", AnchorOf(heap, mark));
     WriteStack(json, store, "stack", mark.stack);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteLabels(JsonWriter& json, const HeapExplained& heap) {
+  json.Key("labels");
+  json.StartArray();
+  for (const MarkLabel& label : LabelsOf(heap)) {
+    json.StartObject();
+    json.Field("mark", Row(label.mark));
+    json.Key("seqs");
+    json.StartArray();
+    for (const uint32_t seq : label.seqs) json.Value(seq);
+    json.EndArray();
+    json.Field("title", std::string_view(label.title));
+    json.Field("detail", std::string_view(label.detail));
+    json.Field("rank", static_cast<int64_t>(label.rank));
+    json.Field("is_alarm", label.is_alarm);
     json.EndObject();
   }
   json.EndArray();
@@ -161,6 +186,7 @@ void WriteHeap(JsonWriter& json, const Store& store, const HeapExplained& heap) 
   WritePhases(json, heap);
   WriteBands(json, store, heap);
   WriteMarks(json, store, heap);
+  WriteLabels(json, heap);
   WriteNextPeaks(json, store, heap);
   WriteGrowth(json, store, heap.analysis.growth);
   WriteFragmentation(json, store, heap.fragmentation);

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "query/mark_labels.h"
 #include "report/picture/label_lane.h"
 #include "report/picture/lens.h"
-#include "report/picture/mark_labels.h"
 #include "report/picture/phase_rows.h"
 #include "report/picture/picture_window.h"
 #include "report/picture/picture_words.h"
@@ -54,9 +54,18 @@ double BesideSpike(const HeapAnalysis& analysis, const PictureWindow& window, ui
   return 0;
 }
 
+// Labels of the window, at the places that lie in it.
+std::vector<MarkLabel> LabelsIn(const HeapExplained& explained, const PictureWindow& window) {
+  std::vector<MarkLabel> labels = LabelsOf(explained);
+  for (MarkLabel& label : labels)
+    std::erase_if(label.seqs, [&](uint32_t seq) { return seq < window.begin_seq || seq >= window.end_seq; });
+  std::erase_if(labels, [](const MarkLabel& label) { return label.seqs.empty(); });
+  return labels;
+}
+
 PlacedLabels PlaceMarks(const HeapExplained& explained, const PictureWindow& window, const LaneFrame& frame) {
   PlacedLabels placed;
-  placed.marks = LabelsOf(explained, window.begin_seq, window.end_seq);
+  placed.marks = LabelsIn(explained, window);
   const double events_per_px = (window.end_seq - window.begin_seq) / (kPlotRight - kPlotLeft);
   for (const MarkLabel& mark : placed.marks) {
     Label label = {{}, mark.title, mark.detail, mark.rank};

@@ -1,7 +1,6 @@
 /** Keys that work everywhere. They change the same state as the pointer does. */
 import { formatCount } from "../base/units.ts";
 import type { Cursor } from "../data/types.ts";
-import { anchorSeq } from "../gfx/mark_labels.ts";
 import type { AppState } from "../state/app_state.ts";
 import { panWindow, zoomWindow } from "../state/viewport.ts";
 import { views } from "../views/registry.ts";
@@ -103,7 +102,7 @@ export function handleKey(event: KeyboardEvent, app: AppState, openHelp: () => v
     event.target instanceof Element && event.target.closest("button, summary, select, [role=application]");
   if (control && event.key === "Enter") return;
   const explain = app.explainHeap.peek();
-  const marks = () => (explain ? explain.marks.map((mark) => anchorSeq(mark, explain)) : []);
+  const marks = () => (explain ? explain.marks.map((mark) => mark.anchor_seq) : []);
   const steps = () => (explain?.steps ?? []).map((step) => step.begin_seq);
   const actions: Record<string, () => void> = {
     w: () => zoom(app, zoomStep),

@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import { markHeading } from "./marks.ts";
 import { capitalised, cutEnd, cutMiddle, fileName, pathTail, toTsv } from "./text.ts";
 
 it("cuts texts to a length", () => {
@@ -19,11 +18,4 @@ it("keeps a table a table", () => {
       ["c\nd", 2, "x"],
     ]),
   ).toBe("a b\t1\t\nc d\t2\tx");
-});
-
-it("signs what comes and what goes", () => {
-  expect(markHeading("zero_grad_slope", 2 ** 30)).toBe("zero_grad, −1.00 GiB");
-  expect(markHeading("forward_ramp", 2 ** 30)).toBe("Forward ramp, +1.00 GiB");
-  expect(markHeading("logits_slab", 2 ** 30)).toBe("Logits, 1.00 GiB");
-  expect(markHeading("new_kind", 0)).toBe("New kind, 0 B");
 });

@@ -219,7 +219,25 @@ export interface Mark {
   count: number | null;
   text: string;
   reading: string;
+  /** `Forward ramp` */
+  name: string;
+  /** `Forward ramp, +1.69 GiB` */
+  title: string;
+  /** Where it is pointed at. */
+  anchor_seq: number;
   stack: StackFrame[] | null;
+}
+
+/** A label of the timeline; its mark by its index, or null for the peak and a request that failed. */
+export interface RunLabel {
+  mark: number | null;
+  /** Where it belongs, and the same moments of steps that are like its own. */
+  seqs: number[];
+  title: string;
+  detail: string;
+  /** The lowest is placed first. */
+  rank: number;
+  is_alarm: boolean;
 }
 
 export interface Band {
@@ -236,6 +254,7 @@ export interface ExplainHeap {
   anatomy: { step: number; marks: number[] } | null;
   bands: Band[];
   marks: Mark[];
+  labels: RunLabel[];
   next_peak: { remove: string; new_peak_bytes: number; new_peak_seq: number | null; gain_bytes: number }[];
   growth: { kind: string; bytes_per_step: number | null; begin_step: number | null } | null;
 }

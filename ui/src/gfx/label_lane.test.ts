@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { type Label, type PlacedLabel, placeLabels } from "./label_lane.ts";
 
-function label(x: number, width: number, priority = 1): Label {
-  return { x, y: 0, title: "", detail: "", priority, width, mark: 0 };
+function label(x: number | number[], width: number, rank = 1): Label {
+  const anchors = [x].flat().map((place) => ({ x: place, y: 0 }));
+  return { anchors, title: "", detail: "", rank, width, mark: 0, isAlarm: false };
 }
 
-function textRange({ leaderX, width, side }: PlacedLabel): [number, number] {
+function textRange({ leaderX, label: { width }, side }: PlacedLabel): [number, number] {
   return side === "right" ? [leaderX + 6, leaderX + 6 + width] : [leaderX - 6 - width, leaderX - 6];
 }
 
@@ -30,13 +31,20 @@ describe("placeLabels", () => {
 
   it("drops the least important and counts it", () => {
     const { placed, dropped } = placeLabels(
-      [label(10, 100, 3), label(20, 100, 1), label(30, 100, 2), label(40, 100, 9)],
+      [label(10, 100, 1), label(20, 100, 9), label(30, 100, 2), label(40, 100, 0)],
       3,
       8,
       1000,
     );
     expect(dropped).toBe(1);
-    expect(placed.some((one) => one.priority === 1)).toBe(false);
+    expect(placed.some((one) => one.label.rank === 9)).toBe(false);
+  });
+
+  it("shows what has no room at its place where the same can be seen again", () => {
+    const crowd = [label(10, 100, 0), label(20, 100, 0), label(30, 100, 0)];
+    const { placed, dropped } = placeLabels([...crowd, label([40, 500], 100, 5)], 3, 8, 1000);
+    expect(dropped).toBe(0);
+    expect(placed.at(-1)).toMatchObject({ x: 500, row: 0 });
   });
 
   it("never lets a leader or a text lie on a text, for any labels", () => {
@@ -47,7 +55,9 @@ describe("placeLabels", () => {
     };
     const faults: string[] = [];
     for (let round = 0; round < 100; round += 1) {
-      const labels = Array.from({ length: 2 + random(18) }, () => label(random(1000), 30 + random(200), random(100)));
+      const labels = Array.from({ length: 2 + random(18) }, () =>
+        label([random(1000), random(1000)], 30 + random(200), random(9)),
+      );
       const { placed, dropped } = placeLabels(labels, 3, 0, 1000);
       if (placed.length + dropped !== labels.length) faults.push(`round ${round}: labels were lost`);
       for (const a of placed) {

@@ -1,12 +1,11 @@
 /**
- * The lane of labels above a plot: up to three rows of text, a thin leader from each down to its ring. A text stands right of its leader, or
+ * The lane of labels above a plot: rows of text, a thin leader from each down to its ring. A text stands right of its leader, or
  * left of it where the picture ends. No leader crosses a text, no text another; what does not fit is counted, never squeezed in.
  */
 import type { Theme } from "../base/palette.ts";
 import type { Renderer } from "./renderer.ts";
 
 export const laneRowHeight = 34;
-export const laneRows = 3;
 const gap = 12;
 const textIndent = 6;
 const leaderGap = 5;
@@ -14,20 +13,34 @@ const leaderGap = 5;
 const maxShift = 16;
 /** The search for places gives up then; labels are re-placed for every frame. */
 const maxTries = 120;
+/** Of the places at which the same can be seen again. */
+const mostPlaces = 6;
 
-export interface Label {
+/** Where a leader ends: in a ring on the curve. */
+export interface Anchor {
   x: number;
   y: number;
-  title: string;
-  detail: string;
-  /** Higher is kept longer. */
-  priority: number;
-  width: number;
-  /** Index into the marks that the labels were made from. */
-  mark: number;
 }
 
-export interface PlacedLabel extends Label {
+export interface Label {
+  /** Where it belongs, and where the same can be seen again. */
+  anchors: readonly Anchor[];
+  title: string;
+  detail: string;
+  /** The lowest is placed first. */
+  rank: number;
+  width: number;
+  /** Index into the marks of the run; null for one of no mark. */
+  mark: number | null;
+  isAlarm: boolean;
+}
+
+/** A label at one of its anchors. */
+interface Aimed extends Anchor {
+  label: Label;
+}
+
+export interface PlacedLabel extends Aimed {
   /** Where the leader stands: beside the one before it when both point at the same place. */
   leaderX: number;
   row: number;
@@ -35,8 +48,8 @@ export interface PlacedLabel extends Label {
 }
 
 /** What the text of a label covers in its row, its leader included. */
-function extent({ leaderX, width, side }: PlacedLabel): [from: number, to: number] {
-  const reach = textIndent + width;
+function extent({ leaderX, label, side }: PlacedLabel): [from: number, to: number] {
+  const reach = textIndent + label.width;
   return side === "right" ? [leaderX, leaderX + reach] : [leaderX - reach, leaderX];
 }
 
@@ -56,7 +69,7 @@ function isApart(a: PlacedLabel, b: PlacedLabel): boolean {
 }
 
 /** Leaders of labels that are sorted by x; null when too many point at one place. */
-function leaders(labels: readonly Label[]): number[] | null {
+function leaders(labels: readonly Aimed[]): number[] | null {
   const places: number[] = [];
   for (const label of labels) {
     const leaderX = Math.max(label.x, (places.at(-1) ?? Number.NEGATIVE_INFINITY) + leaderGap);
@@ -67,7 +80,7 @@ function leaders(labels: readonly Label[]): number[] | null {
 }
 
 /** A place for each label, found by trying rows and sides from left to right and going back; null when none was found. */
-function assignPlaces(labels: readonly Label[], rows: number, left: number, right: number): PlacedLabel[] | null {
+function assignPlaces(labels: readonly Aimed[], rows: number, left: number, right: number): PlacedLabel[] | null {
   const leaderX = leaders(labels);
   if (!leaderX) return null;
   const placed: PlacedLabel[] = [];
@@ -91,7 +104,12 @@ function assignPlaces(labels: readonly Label[], rows: number, left: number, righ
   return placeFrom(0) ? placed : null;
 }
 
-/** Keeps labels by falling priority as long as all that are kept have a place. */
+const byPlace = (a: Aimed, b: Aimed) => a.x - b.x || a.label.rank - b.label.rank;
+
+/**
+ * Keeps labels from the lowest rank up as long as all that are kept have a place; what has none where it belongs is shown where the same
+ * can be seen again.
+ */
 export function placeLabels(
   labels: readonly Label[],
   rows: number,
@@ -99,30 +117,35 @@ export function placeLabels(
   right: number,
 ): { placed: PlacedLabel[]; dropped: number } {
   let placed: PlacedLabel[] = [];
-  let kept: Label[] = [];
-  for (const label of [...labels].sort((a, b) => b.priority - a.priority || a.x - b.x)) {
-    const attempt = [...kept, label].sort((a, b) => a.x - b.x || b.priority - a.priority);
+  let kept: Aimed[] = [];
+  const keep = (label: Label, anchor: Anchor): boolean => {
+    const attempt = [...kept, { label, ...anchor }].sort(byPlace);
     const places = assignPlaces(attempt, rows, left, right);
-    if (!places) continue;
+    if (!places) return false;
     kept = attempt;
     placed = places;
-  }
+    return true;
+  };
+  for (const label of [...labels].sort((a, b) => a.rank - b.rank || a.anchors[0]!.x - b.anchors[0]!.x))
+    label.anchors.slice(0, mostPlaces).some((anchor) => keep(label, anchor));
   return { placed, dropped: labels.length - placed.length };
 }
 
 /** @param top upper edge of the lane */
 export function drawLabels(renderer: Renderer, placed: readonly PlacedLabel[], top: number, theme: Theme): void {
-  for (const label of placed) {
-    const x = Math.round(label.leaderX) + 0.5;
-    const ringX = Math.round(label.x) + 0.5;
-    const y = top + label.row * laneRowHeight;
-    const leader = [x, y, x, label.y - (x === ringX ? 3 : 14), ringX, label.y - 3];
+  for (const place of placed) {
+    const { label } = place;
+    const x = Math.round(place.leaderX) + 0.5;
+    const ringX = Math.round(place.x) + 0.5;
+    const y = top + place.row * laneRowHeight;
+    const leader = [x, y, x, place.y - (x === ringX ? 3 : 14), ringX, place.y - 3];
     renderer.line(leader, { stroke: theme.surface, width: 3, alpha: 0.7 });
     renderer.line(leader, { stroke: theme.ink, width: 1 });
-    renderer.circle(ringX, label.y, 2.8, theme.surface, { stroke: theme.ink, width: 1 });
-    const textX = label.side === "right" ? x + textIndent : x - textIndent;
-    const align = label.side === "right" ? "left" : "right";
-    renderer.text(label.title, textX, y + 8, { fill: theme.ink, bold: true, halo: theme.surface, align });
+    renderer.circle(ringX, place.y, 2.8, theme.surface, { stroke: theme.ink, width: 1 });
+    const textX = place.side === "right" ? x + textIndent : x - textIndent;
+    const align = place.side === "right" ? "left" : "right";
+    const fill = label.isAlarm ? theme.oom : theme.ink;
+    renderer.text(label.title, textX, y + 8, { fill, bold: true, halo: theme.surface, align });
     renderer.text(label.detail, textX, y + 23, { fill: theme.ink2, halo: theme.surface, align });
   }
 }

@@ -9,7 +9,7 @@ import type { Renderer } from "./renderer.ts";
 import type { StackModel } from "./stack_model.ts";
 
 export const lensEvents = 26;
-const lensWidth = 252;
+export const lensWidth = 252;
 const lensHeight = 124;
 const narrow = 4;
 const spikeShare = 0.95;

@@ -1,27 +1,27 @@
 /** The whole picture of a timeline, from its parts; the same for the screen, PNG and SVG. */
-import { categoryLabel, type Theme } from "../base/palette.ts";
+import type { Theme } from "../base/palette.ts";
 import { plural } from "../base/text.ts";
 import { formatBytes } from "../base/units.ts";
 import type { Axis } from "../data/tile_request.ts";
-import type { ExplainHeap } from "../data/types.ts";
+import type { ExplainHeap, RunLabel } from "../data/types.ts";
 import type { Grouping } from "../state/url.ts";
 import { drawBandLabels } from "./band_labels.ts";
 import type { CurveModel } from "./curve_model.ts";
 import { drawByteAxis, drawGrid, drawHorizontalAxis } from "./draw_axes.ts";
-import { drawBlock, drawCapacity, drawGauge, drawIdle, drawLive, drawOoms, drawReserved } from "./draw_curves.ts";
+import {
+  drawBlock,
+  drawCapacity,
+  drawGauge,
+  drawIdle,
+  drawLive,
+  drawOoms,
+  drawReserved,
+  type Interval,
+} from "./draw_curves.ts";
 import { drawSpanRows, drawStepLines, type SpanRows, spanRowsHeight } from "./draw_spans.ts";
 import { drawStack, groupFills, type StackStyle } from "./draw_stack.ts";
-import {
-  drawLabels,
-  isOnText,
-  type Label,
-  laneRowHeight,
-  laneRows,
-  type PlacedLabel,
-  placeLabels,
-} from "./label_lane.ts";
-import { drawLens, drawLensLink, isSpike, lensPlace } from "./lens.ts";
-import { chooseMarks } from "./mark_labels.ts";
+import { drawLabels, isOnText, type Label, laneRowHeight, type PlacedLabel, placeLabels } from "./label_lane.ts";
+import { drawLens, drawLensLink, isSpike, type LensPlace, lensPlace, lensWidth } from "./lens.ts";
 import { drawPeakLabel, type PeakLabel, placePeakLabel } from "./peak_label.ts";
 import { gutterLeft, type PlotFrame, rightGutter, valueAt, xAt, yAt } from "./plot_frame.ts";
 import type { Renderer } from "./renderer.ts";
@@ -59,15 +59,22 @@ export interface TimelineScene {
 }
 
 const axisHeight = 26;
-const laneHeight = laneRows * laneRowHeight + 6;
-const smallestWithLane = 420;
+/** Below the rows of the lane, in pixels. */
+const laneFoot = 6;
+/** Heights of a picture from which on its lane has this many rows. */
+const rowsFrom: readonly (readonly [height: number, rows: number])[] = [
+  [780, 5],
+  [620, 4],
+  [420, 3],
+];
 const spikeReach = 6;
 const gaugeNameHeight = 30;
 
 /** The plot inside a picture of this size. */
 export function timelineFrame(scene: TimelineScene, width: number, height: number): PlotFrame {
   const rows = (scene.explain?.steps.length ?? 0) + (scene.explain?.phases.length ?? 0) > 0 ? spanRowsHeight + 6 : 4;
-  const lane = hasLane(scene, height) ? laneHeight : 14;
+  const laneRows = laneRowsOf(scene, height);
+  const lane = laneRows > 0 ? laneRows * laneRowHeight + laneFoot : 14;
   // The gauge is named above the plot, in two lines.
   const name = scene.showGauge ? gaugeNameHeight : 0;
   const top = Math.max(rows + lane, name) + (scene.roomAbove ?? 0);
@@ -84,9 +91,11 @@ export function timelineFrame(scene: TimelineScene, width: number, height: numbe
   return { ...frame, topBytes: topBytes(scene, frame) };
 }
 
-/** Labels need room that a low plot cannot spare, and something to say. */
-function hasLane(scene: TimelineScene, height: number): boolean {
-  return scene.showLabels && height > smallestWithLane && labelsOf(scene).length > 0;
+/** Rows of the lane. Labels need room that a low plot cannot spare, and something to say. */
+function laneRowsOf(scene: TimelineScene, height: number): number {
+  const count = labelsOf(scene).length;
+  const most = rowsFrom.find(([from]) => height > from)?.[1] ?? 0;
+  return scene.showLabels ? Math.min(most, count) : 0;
 }
 
 function topBytes(scene: TimelineScene, frame: PlotFrame): number {
@@ -97,8 +106,10 @@ function topBytes(scene: TimelineScene, frame: PlotFrame): number {
   return Math.max(1, top * 1.05);
 }
 
-function labelsOf(scene: TimelineScene): ReturnType<typeof chooseMarks> {
-  return scene.explain && scene.curve ? chooseMarks(scene.explain) : [];
+/** The peak alone is named beside its ring: that needs no lane. */
+function labelsOf({ explain, curve }: TimelineScene): readonly RunLabel[] {
+  const labels = (curve && explain?.labels) || [];
+  return labels.some((label) => label.mark !== null || label.is_alarm) ? labels : [];
 }
 
 export function spanRowsOf(scene: TimelineScene): SpanRows {
@@ -114,6 +125,8 @@ export function spanRowsOf(scene: TimelineScene): SpanRows {
 export interface DrawnTimeline {
   frame: PlotFrame;
   labels: readonly PlacedLabel[];
+  /** Upper edge of the first row of labels. */
+  laneTop: number;
 }
 
 export function drawTimeline(renderer: Renderer, scene: TimelineScene): DrawnTimeline {
@@ -127,13 +140,8 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): DrawnTim
     pinnedRow: shownPin(scene),
     fast: scene.fast,
   };
-  const lane = hasLane(scene, renderer.height) ? placeLane(renderer, scene, frame, rows) : null;
-  const leaders = [
-    ...(scene.leaderSeqs ?? []).map((seq) => xAt(frame, rows.position(seq))),
-    ...(lane?.placed ?? []).map((label) => label.leaderX),
-  ];
-  const wanted = scene.peakSeq !== null && scene.lens && curve && scene.axis === "seq" && isSpike(scene.lens);
-  const lens = wanted ? lensPlace(curve, frame, scene.peakSeq!, leaders) : null;
+  const { lane, lens } = placeLaneAndLens(renderer, scene, frame, rows);
+  const leaders = leadersOf(scene, frame, rows, lane);
   const peak = lane || lens ? null : peakLabel(renderer, scene, frame, rows);
   const taken = [...leaders.map((x) => [x, x] as const), ...(peak ? [[peak.left, peak.right] as const] : [])];
   renderer.rect(0, 0, renderer.width, renderer.height, theme.surface);
@@ -160,7 +168,34 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): DrawnTim
   if (curve) drawByteAxis(renderer, frame, theme);
   drawHorizontalAxis(renderer, frame, scene.axis, theme);
   if (scene.showGauge && scene.capacityBytes !== null) drawGaugeOf(renderer, scene, frame);
-  return { frame, labels: lane?.placed ?? [] };
+  return { frame, labels: lane?.placed ?? [], laneTop: lane?.top ?? 0 };
+}
+
+/** Lines from labels, and from what another view marks, down to the curve. */
+function leadersOf(scene: TimelineScene, frame: PlotFrame, rows: SpanRows, lane: Lane | null): number[] {
+  const marked = (scene.leaderSeqs ?? []).map((seq) => xAt(frame, rows.position(seq)));
+  return [...marked, ...(lane?.placed ?? []).map((label) => label.leaderX)];
+}
+
+/** Where leaders leave no room for the lens, they give way to it if at most one label is lost by that. */
+function placeLaneAndLens(
+  renderer: Renderer,
+  scene: TimelineScene,
+  frame: PlotFrame,
+  rows: SpanRows,
+): { lane: Lane | null; lens: LensPlace | null } {
+  const { curve, peakSeq } = scene;
+  const laneRows = laneRowsOf(scene, renderer.height);
+  const lane = laneRows > 0 ? placeLane(renderer, scene, frame, rows, laneRows) : null;
+  const wanted = peakSeq !== null && scene.lens && curve && scene.axis === "seq" && isSpike(scene.lens);
+  if (!wanted) return { lane, lens: null };
+  const lens = lensPlace(curve, frame, peakSeq, leadersOf(scene, frame, rows, lane));
+  if (lens || !lane) return { lane, lens };
+  const room = lensPlace(curve, frame, peakSeq, leadersOf(scene, frame, rows, null));
+  if (!room) return { lane, lens };
+  const beside = placeLane(renderer, scene, frame, rows, laneRows, [room.x - 6, room.x + lensWidth + 6]);
+  const isBetter = beside !== null && beside.placed.length >= lane.placed.length - 1;
+  return isBetter ? { lane: beside, lens: room } : { lane, lens };
 }
 
 /** The pinned block where the picture shows it: one that is merged into its band is no reason to dim all others. */
@@ -177,53 +212,54 @@ function bandInks(stack: StackModel, scene: TimelineScene): string[] {
 interface Lane {
   placed: PlacedLabel[];
   dropped: number;
-}
-
-function laneTop(frame: PlotFrame): number {
-  return frame.top - laneRows * laneRowHeight - 4;
+  /** Upper edge of its first row. */
+  top: number;
 }
 
 /** The label whose text lies under a place of the picture. */
-export function labelAt({ frame, labels }: DrawnTimeline, x: number, y: number): PlacedLabel | null {
-  const row = Math.floor((y - laneTop(frame)) / laneRowHeight);
+export function labelAt({ labels, laneTop }: DrawnTimeline, x: number, y: number): PlacedLabel | null {
+  const row = Math.floor((y - laneTop) / laneRowHeight);
   return labels.find((label) => label.row === row && isOnText(label, x)) ?? null;
 }
 
-function placeLane(renderer: Renderer, scene: TimelineScene, frame: PlotFrame, rows: SpanRows): Lane | null {
+function placeLane(
+  renderer: Renderer,
+  scene: TimelineScene,
+  frame: PlotFrame,
+  rows: SpanRows,
+  rowCount: number,
+  closed: Interval | null = null,
+): Lane | null {
   const { curve } = scene;
   if (!curve) return null;
-  const labels: Label[] = [];
-  const add = (seq: number, title: string, detail: string, priority: number, mark: number) => {
-    const x = xAt(frame, rows.position(seq));
-    if (x < frame.left || x > frame.left + frame.width) return;
+  const isOpen = (x: number) => closed === null || x < closed[0] || x > closed[1];
+  const labels = labelsOf(scene).flatMap((label): Label[] => {
+    const anchors = label.seqs
+      .map((seq) => xAt(frame, rows.position(seq)))
+      .filter((x) => x >= frame.left && x <= frame.left + frame.width && isOpen(x))
+      .map((x) => ({ x, y: ringY(curve, frame, x) }));
+    if (anchors.length === 0) return [];
+    const { title, detail, rank, mark, is_alarm: isAlarm } = label;
     const width = Math.max(renderer.measure(title, { bold: true }), renderer.measure(detail, {}));
-    labels.push({ x, y: ringY(curve, frame, x), title, detail, priority, width, mark });
-  };
-  for (const label of labelsOf(scene)) add(label.seq, label.title, label.detail, label.priority, label.mark);
-  if (scene.peakSeq !== null) {
-    const peak = curve.liveMax[curve.columns.columnOfSeq(scene.peakSeq)]!;
-    const next = scene.explain?.next_peak[0];
-    const detail = next
-      ? `without ${categoryLabel(next.remove)}: ${formatBytes(next.new_peak_bytes)}`
-      : "highest live memory of the run";
-    add(scene.peakSeq, `Peak ${peakText(scene, peak)}`, detail, 10, -1);
-  }
-  return placeLabels(labels, laneRows, frame.left, frame.left + frame.width);
+    return [{ anchors, title, detail, rank, width, mark, isAlarm }];
+  });
+  const top = frame.top - rowCount * laneRowHeight - 4;
+  return { ...placeLabels(labels, rowCount, frame.left, frame.left + frame.width), top };
 }
 
 function drawLane(
   renderer: Renderer,
-  { placed, dropped }: Lane,
+  { placed, dropped, top }: Lane,
   frame: PlotFrame,
   { theme, isStill }: TimelineScene,
 ): void {
-  drawLabels(renderer, placed, laneTop(frame), theme);
+  drawLabels(renderer, placed, top, theme);
   if (dropped === 0) return;
   const count = [`${dropped} more`, plural(dropped, "label")];
   // A picture that is sent to somebody does not zoom.
   const lines = isStill ? count : [count[0]!, `${count[1]!}:`, "zoom in"];
   for (const [index, line] of lines.entries())
-    renderer.text(line, frame.left - 8, laneTop(frame) + 8 + 15 * index, { fill: theme.ink3, align: "right" });
+    renderer.text(line, frame.left - 8, top + 8 + 15 * index, { fill: theme.ink3, align: "right" });
 }
 
 /** Height of a ring. Beside a narrow spike it stands on top of it: a leader must not run along the spike and hide it. */
@@ -234,10 +270,6 @@ function ringY(curve: CurveModel, frame: PlotFrame, x: number): number {
   for (let column = first; column <= last; column += 1) highest = Math.max(highest, curve.liveMax[column]!);
   const isSpike = highest > Math.max(curve.liveMax[first]!, curve.liveMax[last]!);
   return yAt(frame, isSpike ? highest : curve.liveMax[at(x)]!);
-}
-
-function peakText(scene: TimelineScene, bytes: number): string {
-  return `${scene.peakIsLowerBound ? "at least " : ""}${formatBytes(bytes)}`;
 }
 
 /** The peak of a picture without a lane, where it is in sight. */

@@ -1,8 +1,6 @@
 /** What is this? One mark of the run with its page of the reading guide. */
 import { type GuidePiece, guideOf } from "../base/mark_guide.ts";
-import { markHeading, markTitle } from "../base/marks.ts";
 import { formatCount } from "../base/units.ts";
-import { anchorSeq } from "../gfx/mark_labels.ts";
 import { useApp } from "../state/context.ts";
 import { Dialog } from "./dialog.tsx";
 
@@ -12,16 +10,16 @@ export function MarkHelp() {
   const index = app.helpMark.value;
   const explain = app.explainHeap.value;
   const mark = index === null ? undefined : explain?.marks[index];
-  if (!mark || !explain) return null;
+  if (!mark) return null;
   const close = () => {
     app.helpMark.value = null;
   };
   const show = () => {
     close();
-    app.showOnTimeline(anchorSeq(mark, explain), { begin: mark.begin_seq, end: mark.end_seq });
+    app.showOnTimeline(mark.anchor_seq, { begin: mark.begin_seq, end: mark.end_seq });
   };
   return (
-    <Dialog title={markHeading(mark.kind, mark.bytes)} isText onClose={close}>
+    <Dialog title={mark.title} isText onClose={close}>
       <p>
         <strong>{mark.text}</strong>
         {mark.step !== null && `, in step ${formatCount(mark.step)}`}. Events {formatCount(mark.begin_seq)} to{" "}
@@ -44,13 +42,13 @@ function pieceElement({ kind, text }: GuidePiece) {
 }
 
 /** Opens the page of a mark; `mark` is its index in the heap. */
-export function WhatIsThis({ mark, kind }: { mark: number; kind: string }) {
+export function WhatIsThis({ mark, name }: { mark: number; name: string }) {
   const app = useApp();
   return (
     <button
       type="button"
       class="ms-link"
-      aria-label={`What is this? ${markTitle(kind)}`}
+      aria-label={`What is this? ${name}`}
       onClick={() => {
         app.helpMark.value = mark;
       }}

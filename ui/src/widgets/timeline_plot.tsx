@@ -74,7 +74,7 @@ export function TimelinePlot(props: TimelinePlotProps) {
     onClick: (x, y) => {
       const label = labelOf(pace.drawn(), x, y);
       if (label) {
-        app.helpMark.value = label.mark;
+        app.helpMark.value = label.label.mark;
         return;
       }
       const seq = seqAtX(frame, scene, x);
@@ -181,10 +181,10 @@ export function seqAtX(frame: PlotFrame, scene: TimelineScene, x: number): numbe
   return columns.atSeq[column]!;
 }
 
-/** The label of a mark at a place; the label of the peak is none. */
+/** The label of a mark at a place; those of the peak and of a request that failed are none. */
 function labelOf(drawn: DrawnTimeline | null, x: number, y: number): PlacedLabel | null {
   const label = drawn && labelAt(drawn, x, y);
-  return label && label.mark >= 0 ? label : null;
+  return label && label.label.mark !== null ? label : null;
 }
 
 function hoverAt(frame: PlotFrame, scene: TimelineScene, x: number, y: number): Hover | null {

@@ -172,7 +172,7 @@ function StopItem({ stop, mark, side, edits, onChange }: StopItemProps) {
         {side && <p class="ms-quiet">It lies {side} this step, so its circle stands at the edge of the picture.</p>}
         <p class="ms-anatomy__links">
           <ShowLink stop={stop} mark={mark} />
-          {stop.mark !== null && mark && <WhatIsThis mark={stop.mark} kind={mark.kind} />}
+          {stop.mark !== null && mark && <WhatIsThis mark={stop.mark} name={mark.name} />}
           <button
             type="button"
             class="ms-link"

@@ -3,8 +3,11 @@ import type { ExplainHeap, Mark } from "../../data/types.ts";
 import { sideOf, stopX } from "./draw_story.ts";
 import { anatomyStops, decodeEdits, encodeEdits, noEdits } from "./model.ts";
 
-const mark = (kind: string, begin: number): Mark => ({
+const mark = (kind: string, begin: number, title: string): Mark => ({
   kind,
+  name: kind,
+  title,
+  anchor_seq: begin + 5,
   step: 1,
   begin_seq: begin,
   end_seq: begin + 10,
@@ -15,9 +18,11 @@ const mark = (kind: string, begin: number): Mark => ({
   stack: null,
 });
 const explain = {
-  marks: [mark("zero_grad_slope", 50), mark("logits_slab", 20), mark("forward_ramp", 0)],
-  phases: [],
-  steps: [],
+  marks: [
+    mark("zero_grad_slope", 50, "zero_grad, −1.00 GiB"),
+    mark("logits_slab", 20, "Logits, 1.00 GiB"),
+    mark("forward_ramp", 0, "Forward ramp, +1.00 GiB"),
+  ],
   anatomy: { step: 1, marks: [0, 99, 2] },
 } as unknown as ExplainHeap;
 

@@ -1,8 +1,6 @@
 /** The stops of a representative step, in program order, and what the reader made of them; pure. */
-import { markHeading } from "../../base/marks.ts";
 import { formatCount } from "../../base/units.ts";
 import type { ExplainHeap } from "../../data/types.ts";
-import { anchorSeq } from "../../gfx/mark_labels.ts";
 
 export interface Stop {
   number: number;
@@ -59,12 +57,7 @@ export function anatomyStops(explain: ExplainHeap, edits: Edits): Stop[] {
   const marks = (explain.anatomy?.marks ?? []).filter((index) => explain.marks[index] !== undefined);
   const found = marks.map((index) => {
     const mark = explain.marks[index]!;
-    return {
-      key: `m${index}`,
-      mark: index,
-      seq: anchorSeq(mark, explain),
-      title: markHeading(mark.kind, mark.bytes),
-    };
+    return { key: `m${index}`, mark: index, seq: mark.anchor_seq, title: mark.title };
   });
   const added = edits.added.map((seq) => ({ key: `a${seq}`, mark: null, seq, title: `Event ${formatCount(seq)}` }));
   return [...found, ...added]

@@ -1,10 +1,8 @@
 /** The marks of the run as a list: the same content as the labels of the picture, for the keyboard and for screen readers. */
 
-import { markTitle } from "../../base/marks.ts";
 import { plural } from "../../base/text.ts";
 import { formatCount } from "../../base/units.ts";
 import type { Mark } from "../../data/types.ts";
-import { anchorSeq } from "../../gfx/mark_labels.ts";
 import { useApp } from "../../state/context.ts";
 import { bytesColumn, countColumn } from "../../widgets/columns.tsx";
 import { type Column, DataTable } from "../../widgets/data_table.tsx";
@@ -14,7 +12,7 @@ import { WhatIsThis } from "../../widgets/mark_help.tsx";
 type Row = Mark & { index: number };
 
 const columns: Column<Row>[] = [
-  { id: "kind", title: "mark", width: "190px", value: (mark) => markTitle(mark.kind) },
+  { id: "kind", title: "mark", width: "190px", value: (mark) => mark.name },
   countColumn("step", "step", (mark) => mark.step, "60px"),
   countColumn("begin_seq", "from", (mark) => mark.begin_seq),
   countColumn("end_seq", "to", (mark) => mark.end_seq),
@@ -26,7 +24,7 @@ const columns: Column<Row>[] = [
     title: "guide",
     width: "100px",
     value: (mark) => mark.kind,
-    cell: (mark) => <WhatIsThis mark={mark.index} kind={mark.kind} />,
+    cell: (mark) => <WhatIsThis mark={mark.index} name={mark.name} />,
   },
 ];
 
@@ -53,7 +51,7 @@ export function MarkTable() {
         rows={marks}
         rowKey={(mark) => mark.index}
         maxHeight="220px"
-        onSelect={(mark) => app.showOnTimeline(anchorSeq(mark, explain), { begin: mark.begin_seq, end: mark.end_seq })}
+        onSelect={(mark) => app.showOnTimeline(mark.anchor_seq, { begin: mark.begin_seq, end: mark.end_seq })}
       />
     </details>
   );
