@@ -63,3 +63,18 @@ export interface Ranks {
   median_index: number;
   differences: { text: string; bytes: number }[];
 }
+
+/** What holds the peak of one heap and not that of another: `memstrata diff --json`. */
+export interface CompareRow {
+  stack: StackFrame[];
+  category: string;
+  before_bytes: number;
+  after_bytes: number;
+  delta_bytes: number;
+  label?: string;
+  where?: string;
+}
+
+export interface Compare {
+  heaps: { id: string; peak_live_delta_bytes: number; rows: CompareRow[] }[];
+}

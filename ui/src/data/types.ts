@@ -497,17 +497,3 @@ export interface ProgramRuns {
   total: number;
   rows: ProgramRun[];
 }
-
-export interface CompareRow {
-  stack: StackFrame[];
-  category: string;
-  before_bytes: number;
-  after_bytes: number;
-  delta_bytes: number;
-  label?: string;
-  where?: string;
-}
-
-export interface Compare {
-  heaps: { id: string; peak_live_delta_bytes: number; rows: CompareRow[] }[];
-}

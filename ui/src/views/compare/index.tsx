@@ -3,8 +3,8 @@
 import { categoryLabel } from "../../base/palette.ts";
 import { formatByteChange, formatBytes, formatCount, formatExactBytes } from "../../base/units.ts";
 import { heapOfFile } from "../../data/heap_names.ts";
+import type { Compare, CompareRow } from "../../data/job_types.ts";
 import { framePlace, stackText, usefulFrame } from "../../data/stack_frames.ts";
-import type { Compare, CompareRow } from "../../data/types.ts";
 import { useApp, useJson } from "../../state/context.ts";
 import { bytesColumn } from "../../widgets/columns.tsx";
 import { CopyButton } from "../../widgets/copy_button.tsx";
