@@ -9,6 +9,8 @@ import { closeClean, launch, open, outFolder, settle } from "./browser.ts";
 import { binary, sample, startServer } from "./server.ts";
 
 const program = binary();
+/** Of an answer to "how far are you", while the page waits for the next one. */
+const shownMs = 60;
 
 describe.skipIf(!program)("states of the page", () => {
   let browser: Browser;
@@ -49,8 +51,9 @@ describe.skipIf(!program)("states of the page", () => {
     const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
     let asked = 0;
     // The sample is read faster than a person sees; the first answers are made to say "reading".
-    await page.route("**/api/v1/progress", async (route) => {
+    await page.route(/api\/v1\/progress/, async (route) => {
       asked += 1;
+      if (asked > 1) await new Promise((resolve) => setTimeout(resolve, shownMs));
       if (asked > 3) return route.continue();
       const progress = { state: "reading", file: "/data/big.pickle", file_count: 2, elapsed_ms: 900, error: null };
       const event_count = (asked - 1) * 600_000;
