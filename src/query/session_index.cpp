@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "analysis/category/categorize.h"
+#include "base/parallel.h"
 #include "query/module_keys.h"
 
 namespace memstrata {
@@ -75,17 +75,22 @@ const Grouping& SessionIndex::GroupingOf(HeapEntry& heap, GroupBy by) {
 }
 
 void SessionIndex::Prepare() {
-  std::thread curves([this] {
+  const auto find_curves = [this] {
     for (const auto& entry : heaps_) {
+      (void)entry->heap_index.LivePeak();
       (void)entry->heap_index.Time();
       if (entry->heap.capabilities.has_segments) (void)entry->heap_index.Reserved();
+    }
+    for (const auto& entry : heaps_) {
       if (entry->heap.capabilities.has_block_bytes) (void)entry->heap_index.Block();
       (void)entry->heap_index.Pending();
     }
-  });
-  for (const auto& entry : heaps_) (void)entry->heap_index.LivePeak();
-  if (HeapEntry* heap = DefaultHeap()) (void)GroupingOf(*heap, GroupBy::kCategory);
-  curves.join();
+  };
+  const auto find_groups = [this] {
+    (void)CategoryOfRow();  // takes longest; which heap is shown first, the other thread finds out meanwhile
+    if (HeapEntry* heap = DefaultHeap()) (void)GroupingOf(*heap, GroupBy::kCategory);
+  };
+  RunBoth(find_groups, find_curves);
 }
 
 Result<std::string> SessionIndex::DocumentText(std::string_view name) {

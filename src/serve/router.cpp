@@ -135,13 +135,22 @@ Result<memstrata::Answer> Router::Compute(SessionIndex& session, std::string_vie
   return answer;
 }
 
+HttpResponse Router::AnswerProgress(const Parameters& parameters) const {
+  constexpr std::string_view kNames[] = {"wait_ms"};
+  constexpr uint64_t kLongestWaitMs = 1000;
+  if (const Status known = parameters.CheckNames(kNames); !known) return Refuse(known.error());
+  const Result<uint64_t> wait_ms = parameters.Number("wait_ms", kLongestWaitMs, 0);
+  if (!wait_ms) return Refuse(wait_ms.error());
+  return JsonResponse(200, session_.ProgressJson(std::chrono::milliseconds(*wait_ms)));
+}
+
 HttpResponse Router::AnswerApi(std::string_view name_and_query) {
   const size_t mark = std::min(name_and_query.find('?'), name_and_query.size());
   const std::string_view name = name_and_query.substr(0, mark);
-  if (name == "progress") return JsonResponse(200, session_.ProgressJson());
   const Result<Parameters> parameters =
       Parameters::Parse(name_and_query.substr(std::min(name_and_query.size(), mark + 1)));
   if (!parameters) return Refuse(parameters.error());
+  if (name == "progress") return AnswerProgress(*parameters);
   const auto session = session_.Session();
   if (!session) return Refuse(session.error());
   const std::string key = fmt::format("{}?{}", name, parameters->ToQuery());
@@ -170,7 +179,7 @@ HttpResponse Router::TakeUpload(const HttpRequest& request, const BodyReader& re
   if (!parameters) return Refuse(parameters.error());
   const Status added = session_.AddFile(parameters->Text("name"), read);
   if (!added) return Refuse(added.error());
-  return JsonResponse(200, session_.ProgressJson());
+  return JsonResponse(200, session_.ProgressJson(std::chrono::milliseconds(0)));
 }
 
 }  // namespace memstrata

@@ -23,6 +23,7 @@ class Router {
  private:
   /// The path behind "/TOKEN/", or why the request is refused.
   tl::expected<std::string_view, HttpResponse> Admit(const HttpRequest& request) const;
+  HttpResponse AnswerProgress(const Parameters& parameters) const;
   HttpResponse AnswerApi(std::string_view name_and_query);
   Result<memstrata::Answer> Compute(SessionIndex& session, std::string_view name, const Parameters& parameters);
 

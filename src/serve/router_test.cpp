@@ -1,9 +1,11 @@
 #include "serve/router.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 
 namespace memstrata {
 namespace {
@@ -155,6 +157,30 @@ TEST_F(RouterTest, AFailedFirstReadIsSaidInEveryAnswer) {
   Router router(broken, std::string(kToken), 8080);
   EXPECT_NE(router.Answer(Get("api/v1/progress")).body->find("\"failed\""), std::string::npos);
   EXPECT_EQ(router.Answer(Get("api/v1/session")).status, 422);
+}
+
+TEST(Progress, WaitsForTheEndOfReading) {
+  std::promise<void> may_end;
+  std::future<void> end = may_end.get_future();
+  SessionHost slow({"a.pickle"}, [&end](const std::vector<std::string>&, const auto&) {
+    end.wait();
+    return Result<std::shared_ptr<SessionIndex>>(
+        std::make_shared<SessionIndex>(Store{}, "test", std::vector<Document>{}));
+  });
+  Router router(slow, std::string(kToken), 8080);
+  const auto ask = [&router](std::string_view query) {
+    return router.Answer(
+        {.method = "GET", .target = fmt::format("/{}/api/v1/progress{}", kToken, query), .host = "127.0.0.1:8080"});
+  };
+  EXPECT_NE(ask("").body->find("\"reading\""), std::string::npos);
+  EXPECT_NE(ask("?wait_ms=1").body->find("\"reading\""), std::string::npos);
+  for (const std::string_view wrong :
+       {"?wait_ms=1001", "?wait_ms=-1", "?wait_ms=x", "?other=1", "?wait_ms=1&wait_ms=1"})
+    EXPECT_EQ(ask(wrong).status, 400) << wrong;
+  std::future<HttpResponse> waiting = std::async(std::launch::async, [&ask] { return ask("?wait_ms=1000"); });
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  may_end.set_value();
+  EXPECT_NE(waiting.get().body->find("\"ready\""), std::string::npos);
 }
 
 TEST(RandomToken, IsLongAndNeverTheSame) {

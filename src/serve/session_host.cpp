@@ -106,7 +106,12 @@ void SessionHost::Read(std::vector<std::string> files) {
     }
     changed_.notify_all();
   }
-  if (to_prepare) to_prepare->Prepare();  // while the page learns that the session is ready
+  if (!to_prepare) return;
+  try {
+    to_prepare->Prepare();  // while the page learns that the session is ready
+  } catch (const std::bad_alloc&) {
+    // Whoever asks for what could not be computed is told.
+  }
 }
 
 // A file that cannot be read does not take away those that could.
@@ -119,8 +124,9 @@ void SessionHost::KeepOldSession() {
   files_.pop_back();
 }
 
-std::string SessionHost::ProgressJson() const {
-  const std::lock_guard lock(mutex_);
+std::string SessionHost::ProgressJson(std::chrono::milliseconds longest) const {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, longest, [this] { return state_ != State::kReading; });
   constexpr std::string_view kStates[] = {"reading", "ready", "failed"};
   JsonWriter json(JsonWriter::Style::kCompact);
   json.StartObject();
@@ -200,6 +206,7 @@ Status SessionHost::AddFile(std::string_view name, const BodyReader& read) {
   const std::lock_guard lock(mutex_);
   if (!path) {
     state_ = session_.index ? State::kReady : State::kFailed;
+    changed_.notify_all();
     return tl::unexpected(std::move(path).error());
   }
   files.push_back(std::move(*path));

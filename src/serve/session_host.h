@@ -42,8 +42,9 @@ class SessionHost {
   SessionHost(const SessionHost&) = delete;
   SessionHost& operator=(const SessionHost&) = delete;
 
-  /// The JSON of the question `progress`.
-  std::string ProgressJson() const;
+  /// The JSON of the question `progress`. While something is being read it waits for the end of that, `longest` at
+  /// most.
+  std::string ProgressJson(std::chrono::milliseconds longest) const;
   /// The session, or why there is none (yet). While a file is added, and when that fails, the one before. cost: O(1)
   Result<HostedSession> Session() const;
   /// Stores what `read` gives under a temporary name and starts to read the session anew with it.
@@ -66,7 +67,7 @@ class SessionHost {
 
   SessionLoader loader_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  mutable std::condition_variable changed_;
   State state_ = State::kReading;
   std::vector<std::string> files_;
   ReadingState reading_;

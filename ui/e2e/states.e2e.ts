@@ -9,6 +9,8 @@ import { closeClean, launch, open, outFolder, settle } from "./browser.ts";
 import { binary, sample, startServer } from "./server.ts";
 
 const program = binary();
+/** Of an answer to "how far are you", while the page waits for the next one. */
+const shownMs = 60;
 
 describe.skipIf(!program)("states of the page", () => {
   let browser: Browser;
@@ -48,11 +50,12 @@ describe.skipIf(!program)("states of the page", () => {
     const server = await startServer(program!, [sample]);
     const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
     let asked = 0;
-    let isSeen = false;
+let isSeen = false;
     // The sample is read faster than a person sees; answers are made to say "reading" until that was seen.
-    await page.route("**/api/v1/progress", async (route) => {
+    await page.route(/api\/v1\/progress/, async (route) => {
       if (isSeen) return route.continue();
       asked = Math.min(asked + 1, 3);
+      if (asked > 1) await new Promise((resolve) => setTimeout(resolve, shownMs));
       const progress = { state: "reading", file: "/data/big.pickle", file_count: 2, elapsed_ms: 900, error: null };
       const event_count = (asked - 1) * 600_000;
       return route.fulfill({ json: { ...progress, event_count, read_bytes: asked * 2 ** 28, total_bytes: 2 ** 30 } });

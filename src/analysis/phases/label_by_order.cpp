@@ -15,8 +15,6 @@ struct IndexRange {
   uint32_t end = 0;
 };
 
-// Fewer gradients that are dropped together are taken for something else.
-constexpr uint32_t kFewestDropped = 3;
 // Fewer blocks that last are no model.
 constexpr uint32_t kFewestLoaded = 4;
 

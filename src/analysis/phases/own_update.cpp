@@ -41,37 +41,74 @@ bool MakeGradientSizes(const Store& store, const Heap& heap, const std::vector<P
   return large_count > 0 && gradient_like_count * 2 >= large_count;
 }
 
-}  // namespace
+/// Events of plain work of the program between a backward and the next forward or backward.
+using OwnWork = std::vector<uint32_t>;
 
-void NameOwnUpdates(const Store& store, const Heap& heap, StackLabels& labels) {
-  constexpr uint32_t kFewestAllocs = 3;  // fewer are something else that a program does now and then
-  const bool lacks_update = !Has(labels.phase, Phase::kOptimizer);
-  const bool lacks_zero_grad = !Has(labels.phase, Phase::kZeroGrad);
-  if ((!lacks_update && !lacks_zero_grad) || !Has(labels.phase, Phase::kBackward)) return;
-  const std::vector<Phase> by_order = LabelByOrder(store, heap);
-  std::vector<uint32_t> of_updates;
-  std::vector<uint32_t> of_update;  // since the last backward
-  uint32_t alloc_count = 0;         // among them
-  bool is_after_backward = false;   // and before the next forward
-  const auto name_update = [&] {
-    if (alloc_count >= kFewestAllocs) of_updates.insert(of_updates.end(), of_update.begin(), of_update.end());
-    of_update.clear();
-    alloc_count = 0;
-  };
+std::vector<OwnWork> FindOwnWork(const StackLabels& labels) {
+  std::vector<OwnWork> works;
+  bool is_after_backward = false;
+  bool is_new = true;
   for (uint32_t seq = 0; seq < labels.phase.size(); ++seq) {
-    Phase& phase = labels.phase[seq];
+    const Phase phase = labels.phase[seq];
     if (phase == Phase::kBackward || IsForward(phase)) {
       is_after_backward = phase == Phase::kBackward;
-      name_update();
+      is_new = true;
     }
     const bool is_own_work = labels.is_plain[seq] && (phase == Phase::kOther || phase == Phase::kInput);
     if (!is_after_backward || !is_own_work) continue;
-    if (lacks_zero_grad && by_order[seq] == Phase::kZeroGrad) phase = Phase::kZeroGrad;
-    if (!lacks_update || by_order[seq] != Phase::kOptimizer) continue;
-    of_update.push_back(seq);
-    alloc_count += store.events.kind[heap.events.begin + seq] == EventKind::kAlloc ? 1 : 0;
+    if (is_new) works.emplace_back();
+    is_new = false;
+    works.back().push_back(seq);
   }
-  name_update();
+  return works;
+}
+
+// Whether some of the work lies where blocks are given back in a row, as dropped gradients are.
+bool MayDropGradients(const Store& store, const Heap& heap, const std::vector<OwnWork>& works) {
+  const auto end_of_row = [&](uint32_t seq, int direction) {  // the first event on the way that makes a block
+    uint32_t row = heap.events.begin + seq;
+    while (row >= heap.events.begin && row < heap.events.end && store.events.kind[row] != EventKind::kAlloc)
+      row += static_cast<uint32_t>(direction);
+    return row;
+  };
+  uint32_t seen_until = 0;  // in rows
+  for (const OwnWork& work : works) {
+    for (const uint32_t seq : work) {
+      if (heap.events.begin + seq < seen_until) continue;
+      seen_until = end_of_row(seq, 1);
+      uint32_t dropped = 0;
+      for (uint32_t row = end_of_row(seq, -1) + 1; row < seen_until; ++row)
+        dropped += store.events.kind[row] == EventKind::kFreeRequested ? 1 : 0;
+      if (dropped >= kFewestDropped) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void NameOwnUpdates(const Store& store, const Heap& heap, StackLabels& labels) {
+  constexpr size_t kFewestAllocs = 3;  // fewer are something else that a program does now and then
+  const bool lacks_update = !Has(labels.phase, Phase::kOptimizer);
+  const bool lacks_zero_grad = !Has(labels.phase, Phase::kZeroGrad);
+  if ((!lacks_update && !lacks_zero_grad) || !Has(labels.phase, Phase::kBackward)) return;
+  const std::vector<OwnWork> works = FindOwnWork(labels);
+  const bool may_update = lacks_update && !works.empty();
+  if (!may_update && !MayDropGradients(store, heap, works)) return;  // then the order of all events shows nothing here
+  const std::vector<Phase> by_order = LabelByOrder(store, heap);
+  std::vector<uint32_t> of_updates;
+  for (const OwnWork& work : works) {
+    std::vector<uint32_t> of_update;
+    for (const uint32_t seq : work) {
+      if (lacks_zero_grad && by_order[seq] == Phase::kZeroGrad) labels.phase[seq] = Phase::kZeroGrad;
+      if (lacks_update && by_order[seq] == Phase::kOptimizer) of_update.push_back(seq);
+    }
+    const auto alloc_count = std::count_if(of_update.begin(), of_update.end(), [&](uint32_t seq) {
+      return store.events.kind[heap.events.begin + seq] == EventKind::kAlloc;
+    });
+    if (static_cast<size_t>(alloc_count) >= kFewestAllocs)
+      of_updates.insert(of_updates.end(), of_update.begin(), of_update.end());
+  }
   if (!MakeGradientSizes(store, heap, labels.phase, of_updates)) return;
   for (const uint32_t seq : of_updates) labels.phase[seq] = Phase::kOptimizer;
 }

@@ -4,7 +4,7 @@ import type { DataSource } from "../data/source.ts";
 import { useApp } from "../state/context.ts";
 import { Dialog } from "../widgets/dialog.tsx";
 
-const pollMs = 150;
+const pollMs = 250;
 
 /** What became of files that were dropped: how many are in the session now, and a sentence for each that is not. */
 interface Added {
@@ -19,8 +19,7 @@ async function addAll(source: DataSource, files: readonly File[], say: (text: st
     try {
       let progress = await source.addFile(file);
       while (progress.state === "reading") {
-        await new Promise((resolve) => setTimeout(resolve, pollMs));
-        progress = await source.progress();
+        progress = await source.progress(pollMs);
       }
       if (progress.error) throw new Error(progress.error.message);
       added.count += 1;

@@ -19,8 +19,9 @@ import "../widgets/finding_list.css";
 import "./style.css";
 import { applyTheme, onSystemChange, resolveTheme, storedChoice } from "../state/theme.ts";
 
-const pollMs = 40;
+const pollMs = 100;
 const addressDelayMs = 150;
+const hiddenFrameMs = 100;
 const never = new AbortController().signal;
 
 function findSource(): DataSource {
@@ -30,17 +31,38 @@ function findSource(): DataSource {
 
 async function waitUntilReady(source: DataSource, root: HTMLElement): Promise<Progress> {
   let eventsFrom = 0;
-  for (;;) {
-    const progress = await source.progress();
+  for (let waitMs = 0; ; waitMs = pollMs) {
+    const progress = await source.progress(waitMs);
     if (progress.state !== "reading") return progress;
     if (!progress.event_count) eventsFrom = progress.read_bytes ?? 0;
     render(<Loading progress={progress} eventsFrom={eventsFrom} error={null} />, root);
-    await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
 }
 
-/** Summary, findings and what lies beside the recording come after the first picture; the page fills them in. */
-function loadTexts(app: AppState, isViewChosen: boolean): void {
+/** At the next frame; a page that nobody sees has none. */
+function nextFrame(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, hiddenFrameMs);
+    requestAnimationFrame(() => resolve());
+  });
+}
+
+/** An answer is laid out in one frame, drawn in the next, and on the screen in the third. */
+async function whenDrawn(): Promise<void> {
+  for (let frame = 0; frame < 3; frame += 1) await nextFrame();
+}
+
+/** What the views ask for is answered and drawn. */
+async function firstPicture(client: Client): Promise<void> {
+  do {
+    await whenDrawn();
+    await client.whenIdle();
+    await whenDrawn();
+  } while (!client.isIdle);
+}
+
+/** Summary, findings and what lies beside the recording cost the engine as much as the first picture, so they come after it; the page fills them in. */
+async function loadTexts(app: AppState, isViewChosen: boolean): Promise<void> {
   const load = <Value,>(question: string, take: (answer: Value) => void, fail: (message: string) => void) =>
     app.client.json(question, {}, never).then(
       (answer) => take(answer as Value),
@@ -49,6 +71,16 @@ function loadTexts(app: AppState, isViewChosen: boolean): void {
   const announce = (message: string) => {
     app.announcement.value = message;
   };
+  load<Acceptance | null>(
+    "acceptance",
+    (answer) => {
+      app.acceptance.value = answer;
+      // Who opens an acceptance asks for its verdict first.
+      if (answer && !isViewChosen) app.view.value = "acceptance";
+    },
+    announce,
+  );
+  await firstPicture(app.client);
   load<Summary>(
     "summary",
     (answer) => {
@@ -69,15 +101,6 @@ function loadTexts(app: AppState, isViewChosen: boolean): void {
     "ledger",
     (answer) => {
       app.ledger.value = answer;
-    },
-    announce,
-  );
-  load<Acceptance | null>(
-    "acceptance",
-    (answer) => {
-      app.acceptance.value = answer;
-      // Who opens an acceptance asks for its verdict first.
-      if (answer && !isViewChosen) app.view.value = "acceptance";
     },
     announce,
   );
@@ -139,7 +162,7 @@ async function start(): Promise<void> {
     root,
   );
   freeWhenLeft(root);
-  loadTexts(app, isViewChosen);
+  await loadTexts(app, isViewChosen);
 }
 
 void start();

@@ -50,6 +50,25 @@ describe("Client", () => {
     expect(await Promise.all([one, two])).toEqual(["AbortError", "AbortError"]);
   });
 
+  it("says when everything is answered, what was asked meanwhile included", async () => {
+    const { source, calls } = manualSource();
+    const client = new Client(source);
+    await client.whenIdle();
+    void client.json("cursor", { seq: 1 }, never);
+    let isIdle = false;
+    void client.whenIdle().then(() => {
+      isIdle = true;
+    });
+    void client.json("cursor", { seq: 2 }, never);
+    await settle();
+    calls[0]!.answer({});
+    await settle();
+    expect([isIdle, client.isIdle]).toEqual([false, false]);
+    calls[1]!.answer({});
+    await settle();
+    expect([isIdle, client.isIdle]).toEqual([true, true]);
+  });
+
   it("keeps six requests in flight and skips queued ones that were aborted", async () => {
     const { source, calls } = manualSource();
     const client = new Client(source);

@@ -18,9 +18,20 @@ export class Client {
   private readonly answers = new LruCache<unknown>(maxJsonBytes);
   private readonly pending = new Map<string, Pending>();
   private readonly queue: (() => void)[] = [];
+  private readonly idleWaiters: (() => void)[] = [];
   private inFlight = 0;
 
   constructor(readonly source: DataSource) {}
+
+  /** Nothing that was asked is without its answer. */
+  get isIdle(): boolean {
+    return this.inFlight === 0 && this.pending.size === 0;
+  }
+
+  /** Resolves when all that is asked until then is answered. */
+  whenIdle(): Promise<void> {
+    return this.isIdle ? Promise.resolve() : new Promise((resolve) => this.idleWaiters.push(resolve));
+  }
 
   cachedJson(question: string, parameters: Parameters): unknown {
     return this.answers.get(questionKey(question, parameters));
@@ -59,7 +70,10 @@ export class Client {
       const abort = new AbortController();
       const promise = this.whenFree(abort.signal)
         .then(() => ask(abort.signal).finally(() => this.release()))
-        .finally(() => this.pending.delete(key));
+        .finally(() => {
+          this.pending.delete(key);
+          if (this.isIdle) for (const resolve of this.idleWaiters.splice(0)) resolve();
+        });
       entry = { promise, abort, waiting: 0 };
       this.pending.set(key, entry);
     }

@@ -22,6 +22,16 @@ describe("HttpSource", () => {
     expect(asked).toEqual(["./api/v1/cursor?heap=0&seq=5"]);
   });
 
+  it("lets the engine wait for the end of reading", async () => {
+    const asked: string[] = [];
+    vi.stubGlobal("fetch", async (path: string) => {
+      asked.push(path);
+      return new Response("{}");
+    });
+    await source.progress(100);
+    expect(asked).toEqual(["./api/v1/progress?wait_ms=100"]);
+  });
+
   it("passes on the engine's sentence", async () => {
     answerWith(400, JSON.stringify({ code: "invalid_argument", message: "seq is past the end." }));
     await expect(source.json("cursor", {}, signal)).rejects.toMatchObject({

@@ -22,8 +22,8 @@ export class HttpSource implements DataSource {
   readonly isLive = true;
   readonly reduced = [];
 
-  async progress(): Promise<Progress> {
-    return (await (await request("progress", {})).json()) as Progress;
+  async progress(waitMs: number): Promise<Progress> {
+    return (await (await request(questionKey("progress", { wait_ms: waitMs }), {})).json()) as Progress;
   }
 
   async json(question: string, parameters: Parameters, signal: AbortSignal): Promise<unknown> {

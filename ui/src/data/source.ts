@@ -9,7 +9,8 @@ export interface DataSource {
   readonly isLive: boolean;
   /** Sentences that say what a report file leaves out. */
   readonly reduced: readonly string[];
-  progress(): Promise<Progress>;
+  /** How far reading is: at once, or after `waitMs` at most when reading ends then. */
+  progress(waitMs: number): Promise<Progress>;
   json(question: string, parameters: Parameters, signal: AbortSignal): Promise<unknown>;
   frame(question: string, parameters: Parameters, signal: AbortSignal): Promise<Frame>;
   /** The events of a heap for which a question about one event is answered; null: for all. */
