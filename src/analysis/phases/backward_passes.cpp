@@ -21,9 +21,10 @@ enum class Root : uint8_t { kScalar, kTensor };
 struct Candidate {
   uint32_t begin = 0;
   uint32_t end = 0;
-  bool is_part = false;        // much of what waits to be given back at its begin still waits at its end
-  uint32_t unwound_count = 0;  // runs of frees in its life that give back older blocks
-  uint32_t fall_count = 0;     // those that give back an older block than the run before
+  bool is_part = false;           // much of what waits to be given back at its begin still waits at its end
+  uint32_t unwound_count = 0;     // runs of frees in its life that give back older blocks
+  uint32_t oldest_index = kNone;  // of the blocks that they give back
+  uint32_t fall_count = 0;        // those that give back an older block than the run before
 };
 
 class PassFinder {
@@ -47,13 +48,26 @@ class PassFinder {
   // The frees in its life give back blocks older than itself, mostly each run an older one than the run before.
   bool IsBackward(Candidate& candidate, Root root, bool goes_on) {
     Unwind(candidate);
-    const uint32_t fewest = root == Root::kTensor || candidate.is_part ? kFewestRunsOfOther : kFewestRuns;
-    const uint32_t tenths = candidate.is_part ? 8 : 6;
-    const bool is_most = candidate.is_part || candidate.unwound_count * 2 >= crossing_count_[candidate.begin];
-    if (candidate.unwound_count < fewest || !is_most) return false;
+    const bool is_most = candidate.unwound_count * 2 >= crossing_count_[candidate.begin];
+    const bool is_apart = candidate.is_part || !is_most;  // something older waits on for another backward
+    const bool is_whole = is_apart && GivesBackAllOfItsForward(candidate);
+    const bool is_sure = root == Root::kScalar && (!candidate.is_part || is_whole);
+    if (candidate.unwound_count < (is_sure ? kFewestRuns : kFewestRunsOfOther)) return false;
+    if (!is_most && !candidate.is_part && !is_whole) return false;
+    const uint32_t tenths = is_apart ? 8 : 6;
     if (candidate.fall_count * 10 < (candidate.unwound_count - 1) * tenths) return false;
-    if (candidate.is_part && !OnlyGivesBack(candidate)) return false;
+    if (is_apart && !OnlyGivesBack(candidate)) return false;
     return root == Root::kScalar || goes_on || GradientSizes(candidate.begin, candidate.end).size() >= kFewestGradients;
+  }
+
+  // Of what waits to be given back, it leaves only what is older than all that it gives back: another model's forward
+  // may have run before.
+  bool GivesBackAllOfItsForward(const Candidate& candidate) {
+    looked_at_ += candidate.begin - std::min(candidate.begin, candidate.oldest_index);
+    uint32_t waiting_count = 0;
+    for (uint32_t i = candidate.oldest_index; i < candidate.begin; ++i)
+      waiting_count += run_of_oldest_[i] != kNone && run_of_oldest_[i] > candidate.begin ? 1 : 0;
+    return candidate.unwound_count * 4 >= waiting_count * 3;
   }
 
   // No forward runs in between: at no event more waits to be given back than at the begin.
@@ -84,10 +98,12 @@ class PassFinder {
   // At each event, the runs of frees still to come that give back a block which lives there.
   void CountCrossings() {
     std::vector<int32_t> change(events_.size() + 1, 0);
+    run_of_oldest_.assign(events_.size(), kNone);
     for (const FreeRun& run : runs_) {
       if (run.oldest_alloc_index == kNone) continue;
       ++change[run.oldest_alloc_index + 1];
       --change[run.begin];
+      run_of_oldest_[run.oldest_alloc_index] = run.begin;
     }
     crossing_count_.resize(events_.size());
     int32_t sum = 0;
@@ -138,6 +154,7 @@ class PassFinder {
       ++candidate.unwound_count;
       candidate.fall_count += last != kNone && run->oldest_alloc_index < last ? 1 : 0;
       last = run->oldest_alloc_index;
+      candidate.oldest_index = std::min(candidate.oldest_index, last);
     }
   }
 
@@ -211,6 +228,7 @@ class PassFinder {
   const uint32_t last_failure_index_;
   const std::vector<FreeRun> runs_;
   std::vector<uint32_t> crossing_count_;
+  std::vector<uint32_t> run_of_oldest_;  // by index of an allocation: the run of frees whose oldest block it is
   uint64_t looked_at_ = 0;
 };
 
