@@ -215,6 +215,7 @@ StackEvidence FindStackEvidence(const Store& store) {
   evidence.phase.resize(stacks.size());
   evidence.is_engine_thread.resize(stacks.size());
   evidence.is_in_closure.resize(stacks.size());
+  evidence.is_in_model.resize(stacks.size());
   std::vector<uint16_t> marks(stacks.size(), 0);
   std::vector<uint32_t> outermost(stacks.size(), 0);
   std::vector<bool> is_main(stacks.size(), false);      // of outermost nodes
@@ -224,6 +225,7 @@ StackEvidence FindStackEvidence(const Store& store) {
     // What the engine calls is no checkpointed function until one is called again.
     const bool enters_engine = (own & kMarkBackward) != 0 && (own & kMarkCallsAgain) == 0;
     marks[row] = static_cast<uint16_t>((enters_engine ? marks[parent] & ~kMarkCallsAgain : marks[parent]) | own);
+    evidence.is_in_model[row] = (marks[row] & kMarkModuleCall) != 0;
     outermost[row] = parent == 0 ? row : outermost[parent];
     const bool starts_in_engine = parent == 0 && (own & kMarkAutogradApply) != 0;
     const uint16_t caller_own = parent == 0 ? 0 : frame_marks[stacks.frame[parent].value];
