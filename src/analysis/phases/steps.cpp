@@ -274,9 +274,8 @@ std::vector<uint32_t> FindStepBegins(const Store& store, const Heap& heap, const
                             std::find(phases.begin(), phases.end(), Phase::kBackward) == phases.end();
   if (is_inference) return StepsOfInference(store, heap, phases, calls, jumps);
   const std::vector<Cycle> by_jumps = CyclesByJumps(store, heap, phases, calls, jumps);
-  const bool shows_loops = by_jumps.size() > 1;
-  std::vector<uint32_t> begins = JoinCycles(shows_loops ? by_jumps : CyclesByOrder(phases));
-  if (!shows_loops) begins = JoinAlternatingSteps(store, heap, phases, begins);
+  std::vector<uint32_t> begins = JoinCycles(by_jumps.size() > 1 ? by_jumps : CyclesByOrder(phases));
+  begins = JoinAlternatingSteps(store, heap, phases, begins);
   const bool frees_have_stacks = !calls.node_of_stack.empty() && FreesHaveOwnStacks(store, heap);
   if (!frees_have_stacks && !begins.empty()) MoveToZeroGrad(phases, begins);
   return begins;
