@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/phases/gradient_passes.h"
+
 namespace memstrata {
 namespace {
 
@@ -35,6 +37,7 @@ class PassFinder {
   std::vector<BackwardPass> Run() {
     CountCrossings();
     std::vector<Candidate> accepted = Accept(Candidates(Root::kScalar, {}), Root::kScalar);
+    AddByGradients(accepted);
     const bool goes_on = !accepted.empty();
     for (const Candidate& found : Accept(Candidates(Root::kTensor, accepted), Root::kTensor, goes_on))
       accepted.push_back(found);
@@ -93,6 +96,30 @@ class PassFinder {
       accepted.push_back(candidate);
     }
     return accepted;
+  }
+
+  // A backward that makes many gradients while a candidate around it unwinds next to nothing counts instead of it.
+  void AddByGradients(std::vector<Candidate>& accepted) const {
+    const std::vector<GradientPass> passes = FindGradientPasses(events_);
+    const auto overlapping = [&](const Candidate& candidate) {
+      return std::partition_point(passes.begin(), passes.end(),
+                                  [&](const GradientPass& pass) { return pass.end < candidate.begin; });
+    };
+    std::erase_if(accepted, [&](const Candidate& candidate) {
+      const auto pass = overlapping(candidate);
+      return pass != passes.end() && pass->begin > candidate.begin && pass->end <= candidate.end &&
+             candidate.unwound_count * 4 < pass->gradient_count;
+    });
+    std::vector<bool> is_known(passes.size(), false);
+    for (const Candidate& candidate : accepted) {
+      for (auto pass = overlapping(candidate); pass != passes.end() && pass->begin <= candidate.end; ++pass)
+        is_known[static_cast<size_t>(pass - passes.begin())] = true;
+    }
+    for (size_t i = 0; i < passes.size(); ++i) {
+      if (!is_known[i]) accepted.push_back({passes[i].begin, passes[i].end});
+    }
+    std::sort(accepted.begin(), accepted.end(),
+              [](const Candidate& a, const Candidate& b) { return a.begin < b.begin; });
   }
 
   // At each event, the runs of frees still to come that give back a block which lives there.
@@ -215,10 +242,25 @@ class PassFinder {
         return event.IsLargeAlloc() && is_given_back(event.free_index);
       };
       while (forward < root.begin && !is_kept(events_[forward])) ++forward;
-      passes.push_back({forward, root.begin, end});
+      const bool gives_back = forward < root.begin;
+      if (!gives_back) forward = AfterUpdate(previous_end, root.begin, accepted, k);
+      passes.push_back({forward, root.begin, end, gives_back});
       previous_end = end;
     }
     return passes;
+  }
+
+  // Where nothing that the forward saved stays on the device, it begins behind the last gradient that is given back, or
+  // the last block that stays for good.
+  uint32_t AfterUpdate(uint32_t begin, uint32_t end, const std::vector<Candidate>& accepted, size_t pass) const {
+    uint32_t after = pass == 0 ? begin : end;
+    for (uint32_t i = begin; i < end; ++i) {
+      const OrderEvent& event = events_[i];
+      const bool is_drop = pass > 0 && !event.is_alloc && event.alloc_index != kNone &&
+                           event.alloc_index > accepted[pass - 1].begin && event.alloc_index < accepted[pass - 1].end;
+      if (is_drop || (event.IsLargeAlloc() && event.free_index == kNone)) after = i + 1;
+    }
+    return after;
   }
 
   // Blocks that live long are looked at no more often than this for each event together.
