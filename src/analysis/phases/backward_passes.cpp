@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/phases/gradient_passes.h"
+
 namespace memstrata {
 namespace {
 
@@ -21,9 +23,10 @@ enum class Root : uint8_t { kScalar, kTensor };
 struct Candidate {
   uint32_t begin = 0;
   uint32_t end = 0;
-  bool is_part = false;        // much of what waits to be given back at its begin still waits at its end
-  uint32_t unwound_count = 0;  // runs of frees in its life that give back older blocks
-  uint32_t fall_count = 0;     // those that give back an older block than the run before
+  bool is_part = false;           // much of what waits to be given back at its begin still waits at its end
+  uint32_t unwound_count = 0;     // runs of frees in its life that give back older blocks
+  uint32_t oldest_index = kNone;  // of the blocks that they give back
+  uint32_t fall_count = 0;        // those that give back an older block than the run before
 };
 
 class PassFinder {
@@ -34,6 +37,7 @@ class PassFinder {
   std::vector<BackwardPass> Run() {
     CountCrossings();
     std::vector<Candidate> accepted = Accept(Candidates(Root::kScalar, {}), Root::kScalar);
+    AddByGradients(accepted);
     const bool goes_on = !accepted.empty();
     for (const Candidate& found : Accept(Candidates(Root::kTensor, accepted), Root::kTensor, goes_on))
       accepted.push_back(found);
@@ -47,13 +51,26 @@ class PassFinder {
   // The frees in its life give back blocks older than itself, mostly each run an older one than the run before.
   bool IsBackward(Candidate& candidate, Root root, bool goes_on) {
     Unwind(candidate);
-    const uint32_t fewest = root == Root::kTensor || candidate.is_part ? kFewestRunsOfOther : kFewestRuns;
-    const uint32_t tenths = candidate.is_part ? 8 : 6;
-    const bool is_most = candidate.is_part || candidate.unwound_count * 2 >= crossing_count_[candidate.begin];
-    if (candidate.unwound_count < fewest || !is_most) return false;
+    const bool is_most = candidate.unwound_count * 2 >= crossing_count_[candidate.begin];
+    const bool is_apart = candidate.is_part || !is_most;  // something older waits on for another backward
+    const bool is_whole = is_apart && GivesBackAllOfItsForward(candidate);
+    const bool is_sure = root == Root::kScalar && (!candidate.is_part || is_whole);
+    if (candidate.unwound_count < (is_sure ? kFewestRuns : kFewestRunsOfOther)) return false;
+    if (!is_most && !candidate.is_part && !is_whole) return false;
+    const uint32_t tenths = is_apart ? 8 : 6;
     if (candidate.fall_count * 10 < (candidate.unwound_count - 1) * tenths) return false;
-    if (candidate.is_part && !OnlyGivesBack(candidate)) return false;
+    if (is_apart && !OnlyGivesBack(candidate)) return false;
     return root == Root::kScalar || goes_on || GradientSizes(candidate.begin, candidate.end).size() >= kFewestGradients;
+  }
+
+  // Of what waits to be given back, it leaves only what is older than all that it gives back: another model's forward
+  // may have run before.
+  bool GivesBackAllOfItsForward(const Candidate& candidate) {
+    looked_at_ += candidate.begin - std::min(candidate.begin, candidate.oldest_index);
+    uint32_t waiting_count = 0;
+    for (uint32_t i = candidate.oldest_index; i < candidate.begin; ++i)
+      waiting_count += run_of_oldest_[i] != kNone && run_of_oldest_[i] > candidate.begin ? 1 : 0;
+    return candidate.unwound_count * 4 >= waiting_count * 3;
   }
 
   // No forward runs in between: at no event more waits to be given back than at the begin.
@@ -81,13 +98,39 @@ class PassFinder {
     return accepted;
   }
 
+  // A backward that makes many gradients while a candidate around it unwinds next to nothing counts instead of it.
+  void AddByGradients(std::vector<Candidate>& accepted) const {
+    const std::vector<GradientPass> passes = FindGradientPasses(events_);
+    const auto overlapping = [&](const Candidate& candidate) {
+      return std::partition_point(passes.begin(), passes.end(),
+                                  [&](const GradientPass& pass) { return pass.end < candidate.begin; });
+    };
+    std::erase_if(accepted, [&](const Candidate& candidate) {
+      const auto pass = overlapping(candidate);
+      return pass != passes.end() && pass->begin > candidate.begin && pass->end <= candidate.end &&
+             candidate.unwound_count * 4 < pass->gradient_count;
+    });
+    std::vector<bool> is_known(passes.size(), false);
+    for (const Candidate& candidate : accepted) {
+      for (auto pass = overlapping(candidate); pass != passes.end() && pass->begin <= candidate.end; ++pass)
+        is_known[static_cast<size_t>(pass - passes.begin())] = true;
+    }
+    for (size_t i = 0; i < passes.size(); ++i) {
+      if (!is_known[i]) accepted.push_back({passes[i].begin, passes[i].end});
+    }
+    std::sort(accepted.begin(), accepted.end(),
+              [](const Candidate& a, const Candidate& b) { return a.begin < b.begin; });
+  }
+
   // At each event, the runs of frees still to come that give back a block which lives there.
   void CountCrossings() {
     std::vector<int32_t> change(events_.size() + 1, 0);
+    run_of_oldest_.assign(events_.size(), kNone);
     for (const FreeRun& run : runs_) {
       if (run.oldest_alloc_index == kNone) continue;
       ++change[run.oldest_alloc_index + 1];
       --change[run.begin];
+      run_of_oldest_[run.oldest_alloc_index] = run.begin;
     }
     crossing_count_.resize(events_.size());
     int32_t sum = 0;
@@ -138,6 +181,7 @@ class PassFinder {
       ++candidate.unwound_count;
       candidate.fall_count += last != kNone && run->oldest_alloc_index < last ? 1 : 0;
       last = run->oldest_alloc_index;
+      candidate.oldest_index = std::min(candidate.oldest_index, last);
     }
   }
 
@@ -198,10 +242,25 @@ class PassFinder {
         return event.IsLargeAlloc() && is_given_back(event.free_index);
       };
       while (forward < root.begin && !is_kept(events_[forward])) ++forward;
-      passes.push_back({forward, root.begin, end});
+      const bool gives_back = forward < root.begin;
+      if (!gives_back) forward = AfterUpdate(previous_end, root.begin, accepted, k);
+      passes.push_back({forward, root.begin, end, gives_back});
       previous_end = end;
     }
     return passes;
+  }
+
+  // Where nothing that the forward saved stays on the device, it begins behind the last gradient that is given back, or
+  // the last block that stays for good.
+  uint32_t AfterUpdate(uint32_t begin, uint32_t end, const std::vector<Candidate>& accepted, size_t pass) const {
+    uint32_t after = pass == 0 ? begin : end;
+    for (uint32_t i = begin; i < end; ++i) {
+      const OrderEvent& event = events_[i];
+      const bool is_drop = pass > 0 && !event.is_alloc && event.alloc_index != kNone &&
+                           event.alloc_index > accepted[pass - 1].begin && event.alloc_index < accepted[pass - 1].end;
+      if (is_drop || (event.IsLargeAlloc() && event.free_index == kNone)) after = i + 1;
+    }
+    return after;
   }
 
   // Blocks that live long are looked at no more often than this for each event together.
@@ -211,6 +270,7 @@ class PassFinder {
   const uint32_t last_failure_index_;
   const std::vector<FreeRun> runs_;
   std::vector<uint32_t> crossing_count_;
+  std::vector<uint32_t> run_of_oldest_;  // by index of an allocation: the run of frees whose oldest block it is
   uint64_t looked_at_ = 0;
 };
 

@@ -16,6 +16,7 @@ struct BackwardPass {
   uint32_t forward_begin = 0;  // the first block that its backward gives back
   uint32_t begin = 0;          // the root gradient
   uint32_t end = 0;            // exclusive
+  bool gives_back = true;      // false: nothing that its forward saved stayed on the device
 };
 
 /// In order, disjoint. `last_failure_index`: index after the last request that failed, kNone without one; a backward

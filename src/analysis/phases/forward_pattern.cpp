@@ -1,7 +1,6 @@
 #include "analysis/phases/forward_pattern.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace memstrata {
 namespace {
@@ -73,6 +72,10 @@ ForwardPattern::ForwardPattern(const OrderEvents& events, std::span<const Backwa
   for (const BackwardPass& pass : passes) {
     const std::vector<uint32_t> all = Allocs(events, pass.forward_begin, pass.begin, kScalarBytes + 1);
     for (const Window window : WindowsOf(all)) sizes_[HashSizes(events, window)] = true;
+    for (const uint32_t index : all) {
+      const uint64_t size_bytes = events[index].size_bytes;
+      if (!known_sizes.contains(size_bytes) && !known_sizes.contains(size_bytes * 2)) own_sizes_[size_bytes] = true;
+    }
     // An activation may have the size of a weight in one batch and another in the next.
     for (const bool with_known : {false, true}) {
       const std::vector<uint32_t> large = OfActivations(pass.forward_begin, pass.begin, with_known);
@@ -110,7 +113,21 @@ uint32_t ForwardPattern::FindFirst(uint32_t begin, uint32_t end) const {
   const auto scaled = FindStretch(
       WindowsOf(large), [&](Window window) { return DistinctCount(events_, window) >= 2 && is_scaled(window); },
       is_scaled);
-  return std::min(exact.value_or(end), scaled.value_or(end));
+  return std::min({exact.value_or(end), scaled.value_or(end), FindOwnSizes(all).value_or(end)});
+}
+
+// An evaluation may give back at once what a forward keeps: then the order of the others is another one, and their
+// sizes are the same. A few of them are chance.
+std::optional<uint32_t> ForwardPattern::FindOwnSizes(const std::vector<uint32_t>& allocs) const {
+  constexpr size_t kFewestSizes = 3;
+  const auto is_own = [&](Window window) { return own_sizes_.contains(events_[window.front()].size_bytes); };
+  FlatMap<uint64_t, bool> seen;
+  for (const uint32_t index : allocs) {
+    if (own_sizes_.contains(events_[index].size_bytes)) seen[events_[index].size_bytes] = true;
+  }
+  if (seen.size() < kFewestSizes || seen.size() * 2 < own_sizes_.size()) return std::nullopt;
+  return FindStretch(
+      WindowsOf(allocs), [&](Window window) { return DistinctCount(events_, window) >= 2 && is_own(window); }, is_own);
 }
 
 }  // namespace memstrata

@@ -2,6 +2,7 @@
 // What a forward looks like in sizes, to find another one without a backward: an evaluation, or a forward that was cut
 // off, perhaps with a batch of another size.
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,11 +23,13 @@ class ForwardPattern {
 
  private:
   std::vector<uint32_t> OfActivations(uint32_t begin, uint32_t end, bool with_known) const;
+  std::optional<uint32_t> FindOwnSizes(const std::vector<uint32_t>& allocs) const;
 
   const OrderEvents& events_;
   const FlatMap<uint64_t, uint32_t>& known_sizes_;
-  FlatMap<uint64_t, bool> sizes_;   // hashes of sizes in a row
-  FlatMap<uint64_t, bool> ratios_;  // hashes of sizes in a row, each divided by the first
+  FlatMap<uint64_t, bool> sizes_;      // hashes of sizes in a row
+  FlatMap<uint64_t, bool> ratios_;     // hashes of sizes in a row, each divided by the first
+  FlatMap<uint64_t, bool> own_sizes_;  // of blocks of the forwards; neither weights nor their copies have them
 };
 
 }  // namespace memstrata

@@ -159,6 +159,7 @@ class OrderLabeller {
     Fill(input.begin, input.end, Phase::kInput);
     Fill(input.end, pass.begin, Phase::kForward);
     Fill(pass.begin, pass.end, Phase::kBackward);
+    if (!pass.gives_back) return;  // what comes back from the host comes in the order in which it left
     for (const Recompute& part : FindRecomputes(events_, pass))
       std::fill(phases_.begin() + Seq(part.first), phases_.begin() + Seq(part.last) + 1, Phase::kRecompute);
   }

@@ -107,12 +107,12 @@ bool GivesBack(const Store& store, const Heap& heap, uint32_t begin_seq) {
 
 }  // namespace
 
-std::vector<uint32_t> FindPeriodicSteps(const Store& store, const Heap& heap) {
+std::vector<uint32_t> FindPeriodicSteps(const Store& store, const Heap& heap, bool may_keep_all) {
   const std::vector<Token> tokens = TokensOfAllocs(store, heap);
   const PeriodicEnd end = FindPeriodicEnd(tokens);
   if (end.length == 0) return {};
   const size_t first = tokens.size() - end.length;
-  if (!GivesBack(store, heap, tokens[first].seq)) return {};
+  if (!may_keep_all && !GivesBack(store, heap, tokens[first].seq)) return {};
   const size_t anchor = LowestInLastPeriod(tokens, end.period);
   const size_t anchor_length = std::min({kAnchorLength, end.period, tokens.size() - anchor});
   const std::span<const Token> pattern(&tokens[anchor], anchor_length);

@@ -8,9 +8,9 @@
 namespace memstrata {
 
 /// First events of the steps, each where the least is live, by allocations of the same size and call stack in the same
-/// order. Empty where the allocations of the heap have no period at their end, or where the part that repeats only
-/// allocates (a model that is loaded layer by layer). cost: O(events)
-std::vector<uint32_t> FindPeriodicSteps(const Store& store, const Heap& heap);
+/// order. Empty where the allocations of the heap have no period at their end, or where the part that repeats keeps
+/// most of what it makes (a model that is loaded layer by layer), unless it `may_keep_all`. cost: O(events)
+std::vector<uint32_t> FindPeriodicSteps(const Store& store, const Heap& heap, bool may_keep_all);
 
 /// The same by lifetimes in events, whatever the sizes: a generation repeats itself with a cache that grows. Events
 /// from `begin_seq` on; what comes before the first period is a step of its own. cost: O(events)

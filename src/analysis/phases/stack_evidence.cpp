@@ -19,6 +19,7 @@ enum FrameMark : uint16_t {
   kMarkLoad = 512,
   kMarkInput = 1024,
   kMarkAutogradApply = 2048,
+  kMarkNative = 4096,  // no Python frame
   kMarkMainThread = 8192,
   kMarkContext = 16384,  // enters or leaves a context manager
   kMarkStep = 32768,     // step of an optimizer, PyTorch's or the program's own, and what it calls
@@ -104,6 +105,8 @@ constexpr Rule kRules[] = {
     {"", "_run_module_as_main", kMarkMainThread},
 };
 
+bool IsNative(std::string_view file) { return !file.ends_with(".py") && !file.starts_with('<'); }
+
 uint16_t MarksOf(std::string_view file, std::string_view function) {
   for (const Rule& rule : kRules) {
     const bool names =
@@ -117,7 +120,8 @@ std::vector<uint16_t> MarkFrames(const Store& store) {
   const FrameTable& frames = store.stacks.frames();
   std::vector<uint16_t> marks(frames.size());
   for (uint32_t row = 0; row < frames.size(); ++row)
-    marks[row] = MarksOf(store.String(frames.file[row]), store.String(frames.function[row]));
+    marks[row] = MarksOf(store.String(frames.file[row]), store.String(frames.function[row])) |
+                 (IsNative(store.String(frames.file[row])) ? kMarkNative : 0);
   return marks;
 }
 
@@ -133,7 +137,9 @@ std::optional<Phase> PhaseOf(std::optional<Phase> caller, uint16_t above, uint16
   if (caller == Phase::kRecompute) return caller;
   if (caller == Phase::kBackward) {
     // A reentrant checkpoint calls the function again from its own backward, and then the engine.
-    const bool calls_again = (above & kMarkCallsAgain) != 0 && (own & (kMarkBackward | kMarkContext)) == 0;
+    // Frames of C++ lie between Python's, those of the engine's threads as well.
+    const bool calls_again =
+        (above & kMarkCallsAgain) != 0 && (own & (kMarkBackward | kMarkContext | kMarkNative)) == 0;
     return calls_again ? Phase::kRecompute : Phase::kBackward;
   }
   if (caller == Phase::kOptimizer || caller == Phase::kZeroGrad || caller == Phase::kClip) return caller;
@@ -209,13 +215,17 @@ StackEvidence FindStackEvidence(const Store& store) {
   evidence.phase.resize(stacks.size());
   evidence.is_engine_thread.resize(stacks.size());
   evidence.is_in_closure.resize(stacks.size());
+  evidence.is_in_model.resize(stacks.size());
   std::vector<uint16_t> marks(stacks.size(), 0);
   std::vector<uint32_t> outermost(stacks.size(), 0);
   std::vector<bool> is_main(stacks.size(), false);      // of outermost nodes
   for (uint32_t row = 1; row < stacks.size(); ++row) {  // parents come first
     const uint32_t parent = stacks.parent[row].value;
     const uint16_t own = frame_marks[stacks.frame[row].value];
-    marks[row] = marks[parent] | own;
+    // What the engine calls is no checkpointed function until one is called again.
+    const bool enters_engine = (own & kMarkBackward) != 0 && (own & kMarkCallsAgain) == 0;
+    marks[row] = static_cast<uint16_t>((enters_engine ? marks[parent] & ~kMarkCallsAgain : marks[parent]) | own);
+    evidence.is_in_model[row] = (marks[row] & kMarkModuleCall) != 0;
     outermost[row] = parent == 0 ? row : outermost[parent];
     const bool starts_in_engine = parent == 0 && (own & kMarkAutogradApply) != 0;
     const uint16_t caller_own = parent == 0 ? 0 : frame_marks[stacks.frame[parent].value];

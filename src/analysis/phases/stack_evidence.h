@@ -18,6 +18,7 @@ struct StackEvidence {
   std::vector<bool> is_engine_thread;
   /// The stack lies in the closure that an optimizer's step calls.
   std::vector<bool> is_in_closure;
+  std::vector<bool> is_in_model;  // by stack: a module's forward is running
 };
 
 /// cost: O(stack nodes)

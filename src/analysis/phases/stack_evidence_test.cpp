@@ -56,5 +56,26 @@ TEST(StackEvidence, HelpersOfAnOptimizerAreTheOptimizer) {
   EXPECT_EQ(phases[0], Phase::kOptimizer);
 }
 
+// PyTorch joins frames of C++ and Python; some of Python's come to lie outside of the thread that runs them.
+TEST(StackEvidence, FramesOfCppDoNotTurnABackwardIntoARecomputation) {
+  constexpr std::string_view kApply = "apply@torch/autograd/function.py:307";
+  constexpr std::string_view kCheckpoint = "backward@torch/utils/checkpoint.py:320";
+  constexpr std::string_view kThread = "start_thread@nptl/pthread_create.c:442";
+  constexpr std::string_view kEngine = "torch::autograd::Engine::thread_main(int)@??:0";
+  constexpr std::string_view kNode = "torch::autograd::generated::AddmmBackward0::apply()@Functions.cpp:1";
+  const auto phases = PhasesOf({
+      {"<module>@a.py:1", kModelCall},
+      {kApply, kCheckpoint, kThread, kEngine, "backward@torch/autograd/__init__.py:353",
+       "_engine_run_backward@torch/autograd/graph.py:824", kEngine, kNode},
+      {kThread, kEngine, kApply, "do_call_core@Python/ceval.c:1", kCheckpoint, "do_call_core@Python/ceval.c:1",
+       kModelCall, kNode},
+      {kThread, kEngine, kApply, kCheckpoint, "backward@torch/autograd/__init__.py:353", kEngine, kApply, kCheckpoint,
+       kModelCall},
+  });
+  EXPECT_EQ(phases[1], Phase::kBackward);
+  EXPECT_EQ(phases[2], Phase::kRecompute);
+  EXPECT_EQ(phases[3], Phase::kRecompute);  // a checkpoint within another
+}
+
 }  // namespace
 }  // namespace memstrata

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/phases/alternating_steps.h"
 #include "analysis/phases/loop_ends.h"
 #include "analysis/phases/loop_jumps.h"
 #include "base/flat_map.h"
@@ -274,6 +275,7 @@ std::vector<uint32_t> FindStepBegins(const Store& store, const Heap& heap, const
   if (is_inference) return StepsOfInference(store, heap, phases, calls, jumps);
   const std::vector<Cycle> by_jumps = CyclesByJumps(store, heap, phases, calls, jumps);
   std::vector<uint32_t> begins = JoinCycles(by_jumps.size() > 1 ? by_jumps : CyclesByOrder(phases));
+  begins = JoinAlternatingSteps(store, heap, phases, begins);
   const bool frees_have_stacks = !calls.node_of_stack.empty() && FreesHaveOwnStacks(store, heap);
   if (!frees_have_stacks && !begins.empty()) MoveToZeroGrad(phases, begins);
   return begins;

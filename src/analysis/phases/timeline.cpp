@@ -46,6 +46,21 @@ bool HasModelCall(const std::vector<Phase>& phases) {
                      [](Phase phase) { return IsKindOfForward(phase) || phase == Phase::kOptimizer; });
 }
 
+// Whether the program itself, outside of all models, allocates in each step but the last, which may be cut off.
+bool HasOwnWorkInEach(const Store& store, const Heap& heap, const StackEvidence& evidence,
+                      const std::vector<uint32_t>& begins) {
+  for (size_t step = 0; step + 1 < begins.size(); ++step) {
+    bool has_own_work = false;
+    for (uint32_t seq = begins[step]; seq < begins[step + 1] && !has_own_work; ++seq) {
+      const uint32_t row = heap.events.begin + seq;
+      has_own_work =
+          store.events.kind[row] == EventKind::kAlloc && !evidence.is_in_model[store.events.stack[row].value];
+    }
+    if (!has_own_work) return false;
+  }
+  return true;
+}
+
 // An XLA program allocates and frees its buffers as a whole: the order of events says nothing about forward and
 // backward.
 Timeline WithoutPhases(const Heap& heap) {
@@ -65,11 +80,13 @@ Timeline FindTimeline(const Store& store, const Heap& heap) {
   timeline.step_of_event.assign(heap.events.size(), kNone);
   const std::vector<std::optional<Phase>> named = PhasesNamedByProgram(store, heap);
   PythonCalls calls;
+  StackEvidence evidence;
   std::vector<LoopJump>& jumps = timeline.loop_jumps;
   if (HasEventStacks(store, heap)) {
     calls = FindPythonCalls(store);
     jumps = FindLoopJumps(store, heap, calls);
-    StackLabels labels = LabelByStack(store, heap, FindStackEvidence(store), jumps, named);
+    evidence = FindStackEvidence(store);
+    StackLabels labels = LabelByStack(store, heap, evidence, jumps, named);
     NameOwnUpdates(store, heap, labels);
     MarkEvaluation(store, heap, labels);
     for (uint32_t seq = 0; seq < named.size(); ++seq) {
@@ -93,11 +110,12 @@ Timeline FindTimeline(const Store& store, const Heap& heap) {
   if (begins.empty()) begins = FindStepBegins(store, heap, timeline.phase_of_event, calls, jumps);
   const bool is_inference = !HasBackward(timeline.phase_of_event);
   if (begins.size() < 2 && is_inference) {
-    std::vector<uint32_t> periodic = FindPeriodicSteps(store, heap);
+    const bool calls_model = timeline.basis == PhaseBasis::kStack && HasModelCall(timeline.phase_of_event);
+    std::vector<uint32_t> periodic = FindPeriodicSteps(store, heap, calls_model);
     // Layers of a model that is loaded repeat themselves too.
     std::erase_if(periodic, [&](uint32_t seq) { return timeline.phase_of_event[seq] == Phase::kLoad; });
-    // So do those of a model in one call, which stacks show to be one.
-    const bool is_one_call = timeline.basis == PhaseBasis::kStack && HasModelCall(timeline.phase_of_event);
+    // So do those of a model in one call, which stacks show to be one: the program does nothing between them.
+    const bool is_one_call = calls_model && !HasOwnWorkInEach(store, heap, evidence, periodic);
     if (periodic.size() > 1 && !is_one_call) {
       begins = std::move(periodic);
       if (!HasModelCall(timeline.phase_of_event)) timeline.basis = PhaseBasis::kPeriod;

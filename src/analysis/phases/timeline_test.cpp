@@ -270,6 +270,23 @@ void CallModel(TestProgram& program) {
   program.Free(program.Alloc(4096, {"<module>@serve.py:10"}), {"<module>@serve.py:10"});
 }
 
+// for x in batches: total = total + model(x) — all of it is called from one line, and the graph of each turn is kept.
+TEST(Timeline, TurnsOfALoopOfOneLineAreSteps) {
+  constexpr std::string_view kLine = "<module>@run.py:7";
+  const auto steps_with = [&](bool has_own_work) {
+    TestProgram program;
+    for (int turn = 0; turn < 8; ++turn) {
+      for (const uint64_t size_bytes : {3 << 20, 2 << 20, 1 << 20})
+        program.Alloc(size_bytes, {kLine, "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
+      if (has_own_work) program.Alloc(4, {kLine});
+    }
+    const Store store = program.Finish();
+    return FindTimeline(store, store.heaps[0]).steps.size();
+  };
+  EXPECT_EQ(steps_with(true), 8U);
+  EXPECT_EQ(steps_with(false), 1U);  // eight layers of one call look the same
+}
+
 // A server: the loop of decodes ends on the line where the loop of requests ends.
 TEST(Timeline, ARequestWithItsDecodesIsOneStep) {
   TestProgram program;
