@@ -13,11 +13,13 @@
 #include "cli/plan_dryrun.h"
 #include "cli/verbs.h"
 #include "plan/plan.h"
+#include "plan/plan_grid.h"
 #include "plan/ranking.h"
 #include "plan/report/plan_report.h"
 #include "plan/request_file.h"
 #include "query/plan_residuals.h"
 #include "readers/reader.h"
+#include "report/html/plan_page.h"
 #include "report/json/plan_residuals_json.h"
 
 namespace memstrata::cli {
@@ -148,7 +150,8 @@ Result<int> PlanAndPrint(const Arguments& arguments, Console& console) {
     PlanRequest shown = request;
     if (plans.front().target) shown.card = plans.front().target->card;
     MEMSTRATA_ASSIGN_OR_RETURN(const plan::PlanGrid grid, plan::MakeGrid(shown));
-    MEMSTRATA_TRY(WriteWhole(*path, plan::PlanHtml(grid)));
+    MEMSTRATA_ASSIGN_OR_RETURN(const std::string page, PlanPage(grid, MEMSTRATA_VERSION));
+    MEMSTRATA_TRY(WriteWhole(*path, page));
   }
   MEMSTRATA_ASSIGN_OR_RETURN(const std::string text, Render(arguments, request, plans));
   MEMSTRATA_TRY(console.out().Write(text));

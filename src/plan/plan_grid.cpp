@@ -54,14 +54,13 @@ std::vector<GridAxis> AxesOf(const PlanRequest& request) {
 }
 
 GridCell PlanCell(PlanRequest request, const std::vector<GridAxis>& axes, const std::vector<size_t>& at) {
-  GridCell cell;
   for (size_t i = 0; i < axes.size(); ++i) {
     const Status status = SetInput(request.workload, axes[i].input, axes[i].values[at[i]]);
-    if (!status) return {{}, {}, "", status.error().message};
+    if (!status) return {std::nullopt, status.error().message};
   }
   Result<Plan> plan = MakePlan(std::move(request));
-  if (!plan) return {{}, {}, "", plan.error().message};
-  return {std::move(plan->devices), plan->fits, plan->verdict, ""};
+  if (!plan) return {std::nullopt, plan.error().message};
+  return {*std::move(plan), ""};
 }
 
 // The next combination; false behind the last.

@@ -12,11 +12,9 @@ struct GridAxis {
   size_t given = 0;  // which of them the request itself has
 };
 
-/// One combination: its devices' lines, or why it cannot be planned.
+/// One combination: its plan, or why there is none.
 struct GridCell {
-  std::vector<DevicePlan> devices;
-  std::optional<bool> fits;
-  std::string verdict;
+  std::optional<Plan> plan;
   std::string problem;
 };
 

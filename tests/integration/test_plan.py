@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import gzip
 import json
+import math
+import re
 import stat
 import struct
 from pathlib import Path
@@ -152,16 +156,23 @@ def test_a_gguf_header_is_a_model_with_its_cache(program: Program, tmp_path: Pat
 
 def test_page_holds_the_plan_and_loads_nothing(program: Program, tmp_path: Path) -> None:
     path = tmp_path / "plan.html"
-    printed = plan(program, "--model", "gpt2", "--sequence", "256", "--card", "l4", "--output", str(path))
+    arguments = ["--model", "gpt2", "--sequence", "256", "--card", "l4"]
+    printed = plan(program, *arguments, "--output", str(path))
     page = path.read_text()
-    assert "src=" not in page and "href=" not in page and "http" not in page.replace("http-equiv", "")
-    grid = json.loads(page.split('id="grid">')[1].split("</script>")[0])
-    index = 0
-    for axis in grid["axes"]:
-        index = index * len(axis["values"]) + axis["given"]
-    cell = grid["cells"][index]
-    assert [device["total_bytes"] for device in cell["devices"]] == [d["total_bytes"] for d in printed["devices"]]
-    assert cell["fits"] == printed["fits"] and cell["verdict"] == printed["verdict"]
+    markup = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    assert re.findall(r'(?:src|href)="(?!data:)[^"]*', markup) == []
+    assert path.stat().st_size < 1_000_000
+    embedded = json.loads(page.split('id="memstrata-embedded">')[1].split("</script>")[0])
+    axes = embedded["answers"]["plan_grid"]["json"]["axes"]
+    assert [axis["input"] for axis in axes] == ["batch", "sequence", "recompute"]
+    plans = [key for key in embedded["answers"] if key.startswith("plan?")]
+    assert len(plans) == math.prod(len(axis["values"]) for axis in axes)
+    given = "&".join(
+        f"{axis['input']}={axis['values'][axis['given']]}" for axis in axes if axis["input"] != "recompute"
+    )
+    packed = embedded["answers"][f"plan?{given.replace('&', '&recompute=none&')}"]["packed"]
+    held = json.loads(gzip.decompress(base64.b64decode(packed)))["plan"]
+    assert (held["devices"], held["fits"], held["verdict"]) == (printed["devices"], printed["fits"], printed["verdict"])
 
 
 def test_a_process_is_judged_on_the_devices_that_it_uses(program: Program) -> None:

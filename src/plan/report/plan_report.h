@@ -1,11 +1,10 @@
 #pragma once
-// A plan as text for people, as the memstrata.plan/1 object, as a page and as a purchase sheet.
+// A plan as text for people, as the memstrata.plan/1 object and as a purchase sheet.
 
 #include <string>
 
 #include "base/json_writer.h"
 #include "plan/plan.h"
-#include "plan/plan_grid.h"
 #include "plan/sweep.h"
 
 namespace memstrata::plan {
@@ -17,9 +16,6 @@ void WritePlanJson(const Plan& plan, JsonWriter& json);
 std::string RankingText(const std::vector<Plan>& plans);
 std::string SweepText(const Sweep& sweep);
 void WriteSweepJson(const Sweep& sweep, JsonWriter& json);
-
-/// One page without a network: sliders over the grid, a stacked bar for each device, the plan as text.
-std::string PlanHtml(const PlanGrid& grid);
 
 /// What to buy and what to check on delivery.
 std::string SheetText(const std::vector<Plan>& plans);

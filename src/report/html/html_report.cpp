@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "base/base64.h"
-#include "base/gzip.h"
-#include "base/json_writer.h"
 #include "base/units.h"
 #include "page/page.h"
 #include "query/program_space.h"
+#include "report/html/embedded_answers.h"
 
 namespace memstrata {
 namespace {
@@ -38,67 +36,29 @@ struct Wanted {
 
 class Embedder {
  public:
-  Embedder(SessionIndex& session, uint64_t limit_bytes) : session_(session), limit_bytes_(limit_bytes) {}
+  Embedder(SessionIndex& session, uint64_t limit_bytes) : session_(session), answers_(limit_bytes) {}
 
   // An answer that does not exist (a document that this build does not write) is left out; the page says so where it is
   // missed.
   void Add(const Wanted& wanted) {
+    if (answers_.Has(wanted.name, wanted.parameters)) return;
     const Result<Answer> answer = Ask(session_, wanted.name, wanted.parameters);
     if (!answer) return;
-    const std::string query = wanted.parameters.ToQuery();
-    const std::string key = query.empty() ? std::string(wanted.name) : fmt::format("{}?{}", wanted.name, query);
-    if (!keys_.insert(key).second) return;
-    std::string value;
-    if (answer->type == Answer::Type::kFrame) {
-      value = fmt::format("{{\"frame\":\"{}\"}}", Base64Encode(GzipCompress(answer->body, 9)));
-    } else {
-      value = fmt::format("{{\"json\":{}}}",
-                          std::string_view(answer->body).substr(0, answer->body.find_last_not_of('\n') + 1));
-    }
-    value = EscapeLessThan(value);
-    if (text_.size() + key.size() + value.size() > limit_bytes_) {
-      left_out_.insert(wanted.kind);
-      return;
-    }
-    text_ += fmt::format("{}{}:{}", text_.empty() ? "" : ",", EscapeLessThan(Quoted(key)), value);
+    const bool is_added = answer->type == Answer::Type::kFrame
+                              ? answers_.AddFrame(wanted.name, wanted.parameters, answer->body)
+                              : answers_.AddJson(wanted.name, wanted.parameters, answer->body, Packing::kPlain);
+    if (!is_added) left_out_.insert(wanted.kind);
   }
 
-  std::string Finish(const std::vector<std::string>& notes) const {
-    JsonWriter reduced(JsonWriter::Style::kCompact);
-    reduced.StartArray();
-    for (const std::string& note : notes) reduced.Value(std::string_view(note));
+  std::string Finish(std::vector<std::string> notes) const {
     for (const std::string_view kind : left_out_)
-      reduced.Value(
-          std::string_view(fmt::format("To keep the file small, these are left out or incomplete: {}.", kind)));
-    reduced.EndArray();
-    return fmt::format("{{\"schema\":\"memstrata.embedded/1\",\"reduced\":{},\"answers\":{{{}}}}}",
-                       EscapeLessThan(reduced.TakeText()), text_);
+      notes.push_back(fmt::format("To keep the file small, these are left out or incomplete: {}.", kind));
+    return answers_.Finish(notes);
   }
 
  private:
-  static std::string Quoted(const std::string& text) {
-    JsonWriter json(JsonWriter::Style::kCompact);
-    json.Value(std::string_view(text));
-    return json.TakeText();
-  }
-  // Inside a <script> element no "<" may start a tag. In JSON it occurs in strings only.
-  static std::string EscapeLessThan(const std::string& json) {
-    std::string escaped;
-    escaped.reserve(json.size());
-    for (const char c : json) {
-      if (c == '<') {
-        escaped += "\\u003c";
-      } else {
-        escaped += c;
-      }
-    }
-    return escaped;
-  }
-
   SessionIndex& session_;
-  uint64_t limit_bytes_;
-  std::string text_;
-  std::set<std::string> keys_;
+  EmbeddedAnswers answers_;
   std::set<std::string_view> left_out_;
 };
 

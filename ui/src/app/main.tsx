@@ -150,6 +150,8 @@ async function start(): Promise<void> {
   }
   const isViewChosen = /[#&]view=/.test(location.hash);
   const app = new AppState(client, session, decodeState(location.hash), resolveTheme(storedChoice()));
+  // A file of `memstrata plan -o` holds nothing else.
+  if (!isViewChosen && source.holds("plan_grid")) app.view.value = "plan";
   effect(() => applyTheme(app.themeName.value));
   onSystemChange(() => {
     app.themeName.value = resolveTheme(storedChoice());

@@ -20,6 +20,9 @@ const source = new EmbeddedSource(
     reduced: ["Detail below 1/1,536 of the run is left out."],
     answers: {
       "cursor?heap=0&seq=5": { json: { live_bytes: 3 } },
+      "plan?batch=1": { packed: gzipSync('{"plan":"größer"}').toString("base64") },
+      "plan?batch=2": { problem: "2 samples are too many." },
+      plan_grid: { json: {} },
       [questionKey("tile", { ...tile, begin: 0, end: 1000 })]: emptyFrame("whole"),
       [questionKey("tile", { ...tile, begin: 400, end: 600 })]: emptyFrame("peak"),
     },
@@ -31,6 +34,12 @@ describe("EmbeddedSource", () => {
     expect(await source.json("cursor", { seq: 5, heap: 0 })).toEqual({ live_bytes: 3 });
     await expect(source.json("cursor", { seq: 6, heap: 0 })).rejects.toBeInstanceOf(SourceError);
     await expect(source.json("constructor", {})).rejects.toBeInstanceOf(SourceError);
+  });
+
+  it("unpacks an answer, and says why there is none", async () => {
+    expect(await source.json("plan", { batch: 1 })).toEqual({ plan: "größer" });
+    await expect(source.json("plan", { batch: 2 })).rejects.toThrow("2 samples are too many.");
+    expect([source.holds("plan_grid"), source.holds("toString")]).toEqual([true, false]);
   });
 
   it("says of which events it holds an answer", () => {

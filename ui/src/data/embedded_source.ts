@@ -3,7 +3,8 @@ import { decodeFrame, type Frame } from "./frame.ts";
 import { type DataSource, type Parameters, questionKey, SourceError } from "./source.ts";
 import type { Progress } from "./types.ts";
 
-type Answer = { json: unknown } | { frame: string };
+/** JSON as it is or packed, a packed frame, or why there is no answer. */
+type Answer = { json: unknown } | { packed: string } | { frame: string } | { problem: string };
 
 interface Embedded {
   reduced: string[];
@@ -61,6 +62,7 @@ export class EmbeddedSource implements DataSource {
 
   async json(question: string, parameters: Parameters): Promise<unknown> {
     const answer = this.find(questionKey(question, parameters));
+    if ("packed" in answer) return JSON.parse(new TextDecoder().decode(await gunzip(answer.packed)));
     if (!("json" in answer)) throw new SourceError("corrupt_input", "The report holds another kind of answer here.");
     return answer.json;
   }
@@ -70,6 +72,10 @@ export class EmbeddedSource implements DataSource {
     const answer = this.find(key);
     if (!("frame" in answer)) throw new SourceError("corrupt_input", "The report holds another kind of answer here.");
     return decodeFrame(await gunzip(answer.frame));
+  }
+
+  holds(question: string): boolean {
+    return Object.hasOwn(this.answers, question);
   }
 
   heldSeqs(question: string, heap: number): readonly number[] {
@@ -88,6 +94,7 @@ export class EmbeddedSource implements DataSource {
 
   private find(key: string): Answer {
     const answer = Object.hasOwn(this.answers, key) ? this.answers[key] : undefined;
+    if (answer && "problem" in answer) throw new SourceError("invalid_argument", answer.problem);
     if (answer) return answer;
     throw new SourceError("not_embedded", "This report does not hold that. Open the original file to see it.");
   }

@@ -35,6 +35,10 @@ export class HttpSource implements DataSource {
     return decodeFrame(new Uint8Array(await response.arrayBuffer()));
   }
 
+  holds(): boolean {
+    return false;
+  }
+
   heldSeqs(): null {
     return null;
   }

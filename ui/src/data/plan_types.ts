@@ -19,12 +19,23 @@ export interface PlanDevice {
   peak_phase: string | null;
 }
 
+/** Memory of the host, or storage. */
+export interface PlanPlace {
+  lines: PlanLine[];
+  /** Absent where the lines are not there at the same time. */
+  total_bytes?: number;
+}
+
 export interface Plan {
   model: { name: string; parameter_count: number };
   workload: Record<string, unknown>;
   devices: PlanDevice[];
+  host: PlanPlace;
+  storage: PlanPlace;
   target: { name: string; usable_bytes: number } | null;
   fits: boolean | null;
+  /** Whether the high figure fits, too. */
+  fits_at_high: boolean | null;
   verdict: string;
   largest: { batch: number | null; sequence: number | null; concurrency: number | null };
   left_out: string[];
@@ -42,6 +53,20 @@ export interface PlanAnswer {
   /** Inputs that the recording told. */
   filled: Record<string, string>;
   measured: { heap: string; lower_bound_reason: string; terms: PlanTerm[] } | null;
+}
+
+export interface GridAxis {
+  input: string;
+  label: string;
+  values: string[];
+  /** Index of the value that the plan was asked for. */
+  given: number;
+}
+
+/** What the sliders of a plan file move between. */
+export interface PlanGrid {
+  task: string;
+  axes: GridAxis[];
 }
 
 export interface PlanChoices {

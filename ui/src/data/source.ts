@@ -13,6 +13,8 @@ export interface DataSource {
   progress(waitMs: number): Promise<Progress>;
   json(question: string, parameters: Parameters, signal: AbortSignal): Promise<unknown>;
   frame(question: string, parameters: Parameters, signal: AbortSignal): Promise<Frame>;
+  /** True for a report file that holds an answer to a question without parameters. */
+  holds(question: string): boolean;
   /** The events of a heap for which a question about one event is answered; null: for all. */
   heldSeqs(question: string, heap: number): readonly number[] | null;
   /** Adds a file to the session of a running server. */

@@ -19,6 +19,7 @@ import {
   type Task,
   type Wish,
 } from "./model.ts";
+import { PlanFile } from "./plan_file.tsx";
 import { PlanResult } from "./result.tsx";
 import "./style.css";
 
@@ -181,6 +182,10 @@ function OtherInputs({ choices, wish }: { choices: PlanChoices; wish: Wish }) {
 }
 
 function PlanView() {
+  return useApp().client.source.isLive ? <Planner /> : <PlanFile />;
+}
+
+function Planner() {
   const app = useApp();
   const wish = readWish(app);
   const parameters = planParameters(wish);
@@ -233,7 +238,7 @@ export const planView: View = {
   group: "compare",
   icon: "M2.500 13.500V9h3v4.500M6.500 13.500V6h3v7.500M10.500 13.500V2.500h3v11",
   unmet: (app) =>
-    app.client.source.isLive
+    app.client.source.isLive || app.client.source.holds("plan_grid")
       ? null
       : {
           why: "This file holds answers, not the planner.",

@@ -1,19 +1,20 @@
 /** A plan: whether it fits, a stacked bar for each device, the terms of the fullest one, what to change, and the recording beside it. */
 import { categoryFill, categoryLabel } from "../../base/palette.ts";
 import { formatBytes, formatCount, formatShare } from "../../base/units.ts";
-import type { Plan, PlanAnswer, PlanDevice, PlanLine, PlanTerm } from "../../data/plan_types.ts";
+import type { Plan, PlanAnswer, PlanDevice, PlanLine, PlanPlace, PlanTerm } from "../../data/plan_types.ts";
 import { useApp } from "../../state/context.ts";
 import { bytesColumn, mainBytesColumn } from "../../widgets/columns.tsx";
 import { type Column, DataTable } from "../../widgets/data_table.tsx";
 import { Swatch } from "../../widgets/swatch.tsx";
 import { barScale, differenceText, fullestDevice, termCategory, termTitle } from "./model.ts";
 
+/** It is tight where the plan fits and its high figure does not. */
 function Verdict({ plan }: { plan: Plan }) {
-  const tone = plan.fits === null ? "" : plan.fits ? "ms-plan__verdict--yes" : "ms-plan__verdict--no";
-  const mark = plan.fits === null ? "" : plan.fits ? "✓ " : "✕ ";
+  const tone = plan.fits === null ? null : !plan.fits ? "no" : plan.fits_at_high === false ? "tight" : "yes";
+  const marks = { yes: "✓ ", tight: "◐ ", no: "✕ " };
   return (
-    <p class={`ms-plan__verdict ${tone}`}>
-      <span aria-hidden="true">{mark}</span>
+    <p class={`ms-plan__verdict ${tone ? `ms-plan__verdict--${tone}` : ""}`}>
+      <span aria-hidden="true">{tone && marks[tone]}</span>
       {plan.verdict || "No card is given, so nothing is judged."}
     </p>
   );
@@ -53,7 +54,7 @@ function DeviceBar({ device, plan, scale }: { device: PlanDevice; plan: Plan; sc
               style={{ width: share(line.bytes), background: fill, color: text }}
               title={`${termTitle(line.term)}: ${formatBytes(line.bytes)}`}
             >
-              {line.bytes / scale > 0.05 && termTitle(line.term)}
+              {line.bytes / scale > 0.05 && <span class="ms-plan__name">{termTitle(line.term)}</span>}
             </div>
           );
         })}
@@ -63,7 +64,7 @@ function DeviceBar({ device, plan, scale }: { device: PlanDevice; plan: Plan; sc
   );
 }
 
-function lineColumns(device: PlanDevice, theme: "light" | "dark"): Column<PlanLine>[] {
+function lineColumns({ total_bytes: total }: PlanPlace, theme: "light" | "dark"): Column<PlanLine>[] {
   return [
     {
       id: "term",
@@ -79,19 +80,24 @@ function lineColumns(device: PlanDevice, theme: "light" | "dark"): Column<PlanLi
     mainBytesColumn("bytes", "bytes", (row) => row.bytes),
     bytesColumn("low_bytes", "at least", (row) => row.low_bytes),
     bytesColumn("high_bytes", "at most", (row) => row.high_bytes),
-    {
-      id: "share",
-      title: "share",
-      width: "80px",
-      number: true,
-      value: (row) => row.bytes / Math.max(1, device.total_bytes),
-      cell: (row) => formatShare(row.bytes / Math.max(1, device.total_bytes)),
-    },
+    ...(total === undefined
+      ? []
+      : [
+          {
+            id: "share",
+            title: "share",
+            width: "80px",
+            number: true,
+            value: (row: PlanLine) => row.bytes / Math.max(1, total),
+            cell: (row: PlanLine) => formatShare(row.bytes / Math.max(1, total)),
+          },
+        ]),
     { id: "kind", title: "kind", width: "70px", value: (row) => (row.persistent ? "stays" : "works") },
     {
       id: "how",
       title: "how",
-      width: "34%",
+      width: "38%",
+      wraps: true,
       value: (row) => row.how,
       tip: (row) => `${row.how} (${row.basis}: ${row.source})`,
     },
@@ -112,6 +118,25 @@ const termColumns: Column<PlanTerm>[] = [
     cell: differenceText,
   },
 ];
+
+function Place({ title, place, theme }: { title: string; place: PlanPlace; theme: "light" | "dark" }) {
+  if (place.lines.length === 0) return null;
+  return (
+    <>
+      <h2>
+        {title}
+        {place.total_bytes !== undefined && `: ${formatBytes(place.total_bytes)}`}
+      </h2>
+      <DataTable
+        caption={title}
+        copies
+        columns={lineColumns(place, theme)}
+        rows={place.lines}
+        rowKey={(row) => row.term}
+      />
+    </>
+  );
+}
 
 function Texts({ title, texts }: { title: string; texts: readonly string[] }) {
   if (texts.length === 0) return null;
@@ -161,6 +186,8 @@ export function PlanResult({ answer: { plan, filled, measured } }: { answer: Pla
           rowKey={(row) => row.term}
         />
       )}
+      <Place title="Host memory" place={plan.host} theme={theme.name} />
+      <Place title="Storage" place={plan.storage} theme={theme.name} />
       <Texts title="What to change first" texts={plan.changes} />
       {measured && (
         <>
