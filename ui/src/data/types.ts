@@ -1,5 +1,7 @@
 /** The JSON answers of the web API (docs/reference/api.md) and of the command's `--json`, as far as the page reads them. */
 
+import type { NextPeak } from "./next_peak.ts";
+
 export interface Progress {
   state: "reading" | "ready" | "failed";
   /** The one that is being read; after that the last one. */
@@ -255,7 +257,7 @@ export interface ExplainHeap {
   bands: Band[];
   marks: Mark[];
   labels: RunLabel[];
-  next_peak: { remove: string; new_peak_bytes: number; new_peak_seq: number | null; gain_bytes: number }[];
+  next_peak: NextPeak[];
   growth: { kind: string; bytes_per_step: number | null; begin_step: number | null } | null;
 }
 
