@@ -82,7 +82,7 @@ void JoinMoved(Rows& rows) {
 HeapDiff DiffPeaks(std::span<const PeakHoldings> recordings) {
   HeapDiff diff;
   diff.is_by_category = !std::all_of(recordings.begin(), recordings.end(), [](const PeakHoldings& recording) {
-    return recording.heap->capabilities.has_stacks;
+    return recording.heap->capabilities.has_stacks || recording.peak.bytes == 0;
   });
   Rows rows;
   for (uint32_t i = 0; i < recordings.size(); ++i) {

@@ -1,7 +1,5 @@
 /** The JSON answers of the web API (docs/reference/api.md) and of the command's `--json`, as far as the page reads them. */
 
-import type { NextPeak } from "./next_peak.ts";
-
 export interface Progress {
   state: "reading" | "ready" | "failed";
   /** The one that is being read; after that the last one. */
@@ -257,7 +255,7 @@ export interface ExplainHeap {
   bands: Band[];
   marks: Mark[];
   labels: RunLabel[];
-  next_peak: NextPeak[];
+  next_peak: import("./next_peak.ts").NextPeak[];
   growth: { kind: string; bytes_per_step: number | null; begin_step: number | null } | null;
 }
 
