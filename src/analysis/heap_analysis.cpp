@@ -11,6 +11,14 @@ Peak HeapAnalysis::HighestIn(uint32_t begin_seq, uint32_t end_seq) const {
   return highest;
 }
 
+bool HeapAnalysis::HasAllocationEvents() const {
+  const AllocationTable& table = store->allocations;
+  for (uint32_t row = heap->allocations.begin; row < heap->allocations.end; ++row) {
+    if (table.alloc_seq[row] != kNone) return true;
+  }
+  return false;
+}
+
 HeapAnalysis AnalyseHeap(const Store& store, const Heap& heap, uint64_t capacity_bytes) {
   HeapAnalysis analysis;
   analysis.store = &store;

@@ -21,6 +21,8 @@ struct HeapAnalysis {
   Growth growth;
 
   Category CategoryOf(uint32_t row) const { return categories[row - heap->allocations.begin]; }
+  /// Whether the recording has events of allocations; else it shows one state. cost: O(allocations)
+  bool HasAllocationEvents() const;
   /// Highest live bytes while events [begin_seq, end_seq) happen, what was live before them included.
   Peak HighestIn(uint32_t begin_seq, uint32_t end_seq) const;
 };

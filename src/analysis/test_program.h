@@ -112,7 +112,7 @@ class TestProgram {
     std::from_chars(text.data() + colon + 1, text.data() + text.size(), line);
     return store_.stacks.InternFrame(store_.strings.Intern(text.substr(0, at)),
                                      store_.strings.Intern(text.substr(at + 1, colon - at - 1)), line,
-                                     FrameKind::kPython);
+                                     GuessFrameKind(text.substr(at + 1, colon - at - 1), text.substr(0, at)));
   }
 
   StackId Intern(Frames outermost_first) {

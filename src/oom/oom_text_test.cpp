@@ -305,6 +305,64 @@ TEST(ExplainText, AnEngineThatServesIsAdvisedByItsOwnSetting) {
   }
 }
 
+// The driver counts a little more as free than it can give: by how much the request missed, the message does not say.
+TEST(ExplainText, AShortfallIsNeverZero) {
+  const auto reports = ExplainText(
+      "RuntimeError: CUDA out of memory. Tried to allocate 2.00 MiB (GPU 0; 7.93 GiB total capacity; 7.00 GiB already "
+      "allocated; 3.94 MiB free; 84.92 MiB cached)");
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_EQ(reports[0].short_by_bytes, std::nullopt);
+  EXPECT_EQ(reports[0].text.find("short by"), std::string::npos);
+  for (const OomRemedy& remedy : reports[0].remedies) EXPECT_NE(remedy.bytes, 0U) << remedy.text;
+}
+
+TEST(ExplainText, CountersThatAreMissingAreNoFigures) {
+  const auto reports = ExplainText(
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 0 bytes. GPU 0 has a total capacity of 0 bytes of "
+      "which 0 bytes is free. Of the allocated memory 0 bytes is allocated by PyTorch, and 0 bytes is reserved by "
+      "PyTorch but unallocated.");
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_EQ(reports[0].verdict, OomVerdict::kContradictory);
+  EXPECT_TRUE(reports[0].remedies.empty());
+}
+
+TEST(ExplainText, AFragmentedMessageTellsWhatLiesOutside) {
+  const auto reports = ExplainText(
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 16.00 GiB "
+      "of which 512.00 MiB is free. Including non-PyTorch memory, this process has 15.50 GiB memory in use. Of the "
+      "allocated memory 12.00 GiB is allocated by PyTorch, and 3.00 GiB is reserved by PyTorch but unallocated.");
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_EQ(reports[0].verdict, OomVerdict::kFragmented);
+  EXPECT_NE(reports[0].text.find("512 MiB of this process lies outside PyTorch."), std::string::npos);
+}
+
+TEST(ExplainText, LlamaCppKeepsItsMargin) {
+  const auto reports = ExplainText(
+      "llama_params_fit_impl: projected to use 20000 MiB of device memory vs. 12000 MiB of free device memory\n"
+      "llama_params_fit_impl: cannot fulfill margin of 1000 MiB, need to reduce device memory by 9000 MiB\n");
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_EQ(reports[0].short_by_bytes, 9000 * kMiB);
+  EXPECT_EQ(reports[0].remedies[0].bytes, 9000 * kMiB);
+  EXPECT_NE(reports[0].text.find("7.81 GiB too much, 8.79 GiB with the margin"), std::string::npos) << reports[0].text;
+}
+
+TEST(ExplainText, NearlyEqualFiguresOfVllmAreTold) {
+  const auto reports = ExplainText(
+      "ValueError: Free memory on device cuda:0 (19.77/22.05 GiB) on startup is less than desired GPU memory "
+      "utilization "
+      "(0.9, 19.84 GiB).");
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_NE(reports[0].text.find("only 19.77 GiB is free at its start: short by 0.07 GiB"), std::string::npos)
+      << reports[0].text;
+}
+
+TEST(ExplainText, RmmOnTheDriverHasNoPool) {
+  const auto reports =
+      ExplainText("MemoryError: std::bad_alloc: out_of_memory: CUDA error at: cuda_memory_resource.hpp");
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_EQ(reports[0].text.find("pool"), std::string::npos) << reports[0].text;
+}
+
 TEST(ExplainText, PlainTextHasNoReport) {
   EXPECT_TRUE(ExplainText("").empty());
   EXPECT_TRUE(ExplainText("Tried to allocate a budget for memory; out of time.").empty());

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "analysis/marks/steep_fall.h"
 #include "base/units.h"
 #include "query/mark_words.h"
 
@@ -119,6 +120,14 @@ bool IsWorthALabel(const Mark& mark, uint64_t peak_bytes) {
   return IsOfTheRun(mark.kind) || mark.bytes * 100 >= peak_bytes;
 }
 
+// The fall that a person sees is of more than activations.
+void TellCliff(const HeapExplained& heap, const Mark& mark, MarkLabel& label) {
+  const SteepFall fall = FindSteepFall(heap.analysis, mark.begin_seq, mark.end_seq);
+  label.title = fmt::format("Cliff, \u2212{} in {}", FormatBytes(fall.bytes),
+                            FormatCount(fall.end_seq - fall.begin_seq, "event"));
+  label.detail = fmt::format("\u2212{} of activations in all", FormatBytes(mark.bytes));
+}
+
 // The marks of the representative step, and the first of each kind that it lacks.
 std::vector<uint32_t> ChooseMarks(const Marks& marks) {
   std::vector<uint32_t> chosen = marks.anatomy;
@@ -133,7 +142,7 @@ std::vector<uint32_t> ChooseMarks(const Marks& marks) {
 }  // namespace
 
 // Slopes are pointed at where they are, tops where they are highest. What happens all along the backward has places of
-// its own there: it falls from its beginning, ripples in its middle, and gradients are many near its end.
+// its own there: the cliff where it falls most, ripples in its middle, and gradients are many near its end.
 uint32_t AnchorOf(const HeapExplained& heap, const Mark& mark) {
   const uint32_t length = mark.end_seq - mark.begin_seq;
   const uint32_t middle = mark.begin_seq + length / 2;
@@ -143,7 +152,7 @@ uint32_t AnchorOf(const HeapExplained& heap, const Mark& mark) {
     case MarkKind::kOptimizerStateInit:
       return middle;
     case MarkKind::kBackwardCliff:
-      return mark.begin_seq + length / 8;
+      return FindSteepFall(heap.analysis, mark.begin_seq, mark.end_seq).middle_seq;
     case MarkKind::kRecomputeRipple:
       return HighestMoment(heap, middle, middle + std::max(1U, length / std::max(1U, mark.count.value_or(1))));
     case MarkKind::kGradientRamp:
@@ -179,6 +188,7 @@ std::vector<MarkLabel> LabelsOf(const HeapExplained& heap) {
     label.seqs = IsOfTheRun(mark.kind) ? std::vector<uint32_t>{anchor} : AlikePlaces(heap, anchor);
     label.title = std::move(words.title);
     label.detail = std::move(words.detail);
+    if (mark.kind == MarkKind::kBackwardCliff) TellCliff(heap, mark, label);
     label.rank = LabelRank(mark.kind);
     labels.push_back(std::move(label));
   }

@@ -20,7 +20,7 @@ struct MarkLabel {
 };
 
 /// Where a mark is pointed at: slopes in their middle, tops where they are highest, blocks where they are made.
-/// cost: O(log events) but for the copies of autocast, O(length of the mark)
+/// cost: O(log events) but for the copies of autocast and the cliff, O(length of the mark)
 uint32_t AnchorOf(const HeapExplained& heap, const Mark& mark);
 
 /// The peak, the request that ended the run, the anatomy of the representative step, and of the other steps one mark of

@@ -29,7 +29,7 @@ Form FormOf(MarkKind kind) {
     case MarkKind::kAutocastCopies:
       return {"Autocast weight copies", Amount::kThere, 5, "{} copies in low precision", "{} copy in low precision"};
     case MarkKind::kSoftmaxSpike:
-      return {"Softmax spike", Amount::kThere, 6, "temporaries of one operator"};
+      return {"Softmax spike", Amount::kThere, 4, "its input and its result, together"};
     case MarkKind::kLogitsSlab:
       return {"Logits",
               Amount::kThere,
@@ -42,7 +42,7 @@ Form FormOf(MarkKind kind) {
     case MarkKind::kBackwardStartSpike:
       return {"Start of backward", Amount::kThere, 3, "{} as large as the logits", "as large as the logits"};
     case MarkKind::kBackwardCliff:
-      return {"Activations freed", Amount::kRemoved, 6, "activations are given back"};
+      return {"Activations freed", Amount::kRemoved, 4, "activations are given back"};
     case MarkKind::kHeadGradient:
       return {"Gradient of the head", Amount::kThere, 5, "the first of the backward"};
     case MarkKind::kEmbeddingGradient:

@@ -118,6 +118,11 @@ Status Compare(RanksAnswer& answer, const RanksOptions& options) {
   uint64_t expected_count = options.layout.empty() ? 0 : 1;
   for (const LayoutAxis& axis : options.layout)
     expected_count = std::min<uint64_t>(expected_count * axis.size, 1'000'000);
+  if (!options.layout.empty() && options.expected_count != 0 && options.expected_count != expected_count) {
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("The layout has {}, and the job {}: name all of its axes.",
+                            FormatCount(expected_count, "rank"), FormatCount(options.expected_count)));
+  }
   for (const UnreadableRank& unreadable : answer.unreadable) {
     if (unreadable.rank) expected_count = std::max(expected_count, std::min<uint64_t>(*unreadable.rank, 999'999) + 1);
   }

@@ -1,14 +1,13 @@
 #include "analysis/diff/diff.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 
 namespace memstrata {
 namespace {
 
 // Two recordings number their strings and stacks apart, so origins are compared by a hash of their texts. Lines are
-// left out: they move when a program is edited.
+// left out: they move when a program is edited. So are the files of generated code, which are named by what is in them.
 struct Origins {
   std::vector<uint64_t> by_file;      // [stack]: functions and files
   std::vector<uint64_t> by_function;  // [stack]: functions alone
@@ -22,7 +21,8 @@ Origins OriginsOf(const Store& store) {
     const uint32_t frame = stacks.frame[node].value;
     const uint32_t parent = stacks.parent[node].value;
     const uint64_t function = std::hash<std::string_view>{}(store.String(frames.function[frame]));
-    const uint64_t file = std::hash<std::string_view>{}(store.String(frames.file[frame]));
+    const bool is_generated = frames.kind[frame] == FrameKind::kCompiled;
+    const uint64_t file = is_generated ? 0 : std::hash<std::string_view>{}(store.String(frames.file[frame]));
     const uint64_t with_file[] = {origins.by_file[parent], function, file};
     const uint64_t without_file[] = {origins.by_function[parent], function};
     origins.by_file[node] = HashBytes(with_file, sizeof with_file);
@@ -38,17 +38,18 @@ struct Row {
 using Key = std::pair<uint64_t, Category>;
 using Rows = std::map<Key, Row>;
 
-void AddPeak(const PeakHoldings& holdings, uint32_t recording, size_t recording_count, Rows& rows) {
+void AddPeak(const PeakHoldings& holdings, uint32_t recording, size_t recording_count, bool is_by_category,
+             Rows& rows) {
   const AllocationTable& table = holdings.store->allocations;
   const Origins origins = OriginsOf(*holdings.store);
   for (uint32_t row = holdings.heap->allocations.begin; row < holdings.heap->allocations.end; ++row) {
     if (!IsLive(table, row, holdings.peak.moment)) continue;
-    const uint32_t stack = table.stack[row].value;
+    const uint32_t stack = is_by_category ? 0 : table.stack[row].value;
     const Category category = holdings.categories[row - holdings.heap->allocations.begin];
     Row& found = rows[{origins.by_file[stack], category}];
     found.by_function = origins.by_function[stack];
     found.diff.category = category;
-    found.diff.stack = table.stack[row];
+    found.diff.stack = {stack};
     found.diff.recording = recording;
     found.diff.bytes.resize(recording_count, 0);
     found.diff.bytes[recording] += table.size_bytes[row];
@@ -76,21 +77,22 @@ void JoinMoved(Rows& rows) {
   }
 }
 
-uint64_t Magnitude(const DiffRow& row) { return static_cast<uint64_t>(std::abs(row.DeltaBytes())); }
-
 }  // namespace
 
 HeapDiff DiffPeaks(std::span<const PeakHoldings> recordings) {
   HeapDiff diff;
+  diff.is_by_category = !std::all_of(recordings.begin(), recordings.end(), [](const PeakHoldings& recording) {
+    return recording.heap->capabilities.has_stacks || recording.peak.bytes == 0;
+  });
   Rows rows;
   for (uint32_t i = 0; i < recordings.size(); ++i) {
     diff.peak_bytes.push_back(recordings[i].peak.bytes);
-    AddPeak(recordings[i], i, recordings.size(), rows);
+    AddPeak(recordings[i], i, recordings.size(), diff.is_by_category, rows);
   }
   JoinMoved(rows);
   for (auto& [origin, row] : rows) diff.rows.push_back(std::move(row.diff));
   std::sort(diff.rows.begin(), diff.rows.end(), [](const DiffRow& a, const DiffRow& b) {
-    if (Magnitude(a) != Magnitude(b)) return Magnitude(a) > Magnitude(b);
+    if (a.SpreadBytes() != b.SpreadBytes()) return a.SpreadBytes() > b.SpreadBytes();
     if (a.bytes != b.bytes) return a.bytes > b.bytes;
     if (a.category != b.category) return a.category < b.category;
     return a.stack < b.stack;

@@ -2,6 +2,7 @@
 // What recordings of one program hold at their peaks, block by block of the same origin: two of them, or a row of them
 // as a trend.
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -21,11 +22,17 @@ struct DiffRow {
   uint64_t BeforeBytes() const { return bytes.front(); }
   uint64_t AfterBytes() const { return bytes.back(); }
   int64_t DeltaBytes() const { return static_cast<int64_t>(AfterBytes()) - static_cast<int64_t>(BeforeBytes()); }
+  /// From the least to the most that any recording holds: of two recordings, the size of the change.
+  uint64_t SpreadBytes() const {
+    const auto [least, most] = std::minmax_element(bytes.begin(), bytes.end());
+    return *most - *least;
+  }
 };
 
 struct HeapDiff {
   std::vector<uint64_t> peak_bytes;  // live, of each recording
-  std::vector<DiffRow> rows;         // largest change from first to last first; Σ DeltaBytes() = that of the peaks
+  std::vector<DiffRow> rows;         // largest spread first; Σ DeltaBytes() = that of the peaks
+  bool is_by_category = false;       // some recording has no stacks: rows are of a purpose alone
 
   int64_t DeltaBytes() const {
     return static_cast<int64_t>(peak_bytes.back()) - static_cast<int64_t>(peak_bytes.front());

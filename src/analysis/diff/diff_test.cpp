@@ -66,5 +66,47 @@ TEST(DiffPeaks, ARowOfRecordingsIsATrend) {
   EXPECT_EQ(sentences[1].bytes, 300);
 }
 
+// The files of generated code are named by what is in them, and so differ from build to build.
+TEST(DiffPeaks, GeneratedFilesAreOneOrigin) {
+  std::vector<Store> stores;
+  for (const std::string_view frame :
+       {"call@/tmp/torchinductor_me/ab/cab.py:40", "call@/tmp/torchinductor_me/cd/ccd.py:44"}) {
+    TestProgram program;
+    program.Alloc(100, {"<module>@train.py:10", frame});
+    stores.push_back(program.Finish());
+  }
+  const HeapDiff diff = DiffPeaks(Analyse({&stores[0], &stores[1]}));
+  ASSERT_EQ(diff.rows.size(), 1U);
+  EXPECT_EQ(diff.rows[0].DeltaBytes(), 0);
+}
+
+// The same program with call stacks and without.
+TEST(DiffPeaks, ARecordingWithoutStacksIsComparedByPurpose) {
+  const Store with_stacks = MakeTraining(3);
+  const Store without = MakeTraining(3, 0, false);
+  const std::vector<HeapAnalysis> analyses = Analyse({&with_stacks, &without});
+  const HeapDiff diff = DiffPeaks(analyses);
+  EXPECT_TRUE(diff.is_by_category);
+  for (const DiffRow& row : diff.rows) EXPECT_EQ(row.stack.value, 0U);
+  EXPECT_EQ(DescribeDiff(analyses, diff, 5)[1].text,
+            "Not all recordings have call stacks: blocks are matched by their purpose alone.");
+}
+
+TEST(DiffPeaks, TheHighestOfARowIsTold) {
+  std::vector<Store> stores;
+  for (const uint64_t size_bytes : {100U, 400U, 100U}) {
+    TestProgram program;
+    program.Alloc(size_bytes, {"<module>@train.py:10", "keep@train.py:3"});
+    stores.push_back(program.Finish());
+  }
+  const std::vector<HeapAnalysis> analyses = Analyse({&stores[0], &stores[1], &stores[2]});
+  const HeapDiff diff = DiffPeaks(analyses);
+  EXPECT_EQ(diff.rows[0].SpreadBytes(), 300U);
+  const std::vector<Regression> sentences = DescribeDiff(analyses, diff, 5);
+  ASSERT_EQ(sentences.size(), 2U);
+  EXPECT_EQ(sentences[1].bytes, 300);
+  EXPECT_EQ(sentences[1].text.find("Recording 2 is the highest, with 400 B: 300 B more than the first"), 0U);
+}
+
 }  // namespace
 }  // namespace memstrata

@@ -20,6 +20,11 @@ std::string NameOf(const Store& store, StackId stack) {
   return file.empty() ? function : fmt::format("{} ({})", function, ShortPath(file));
 }
 
+std::string NameOf(const HeapAnalysis& recording, const DiffRow& row, bool is_by_category) {
+  return is_by_category ? fmt::format("{} memory", kCategoryNames[static_cast<size_t>(row.category)])
+                        : NameOf(*recording.store, row.stack);
+}
+
 std::string Amount(int64_t delta_bytes) { return FormatBytes(static_cast<uint64_t>(std::abs(delta_bytes))); }
 
 // Where most of a change lies, when it is one jump; 0 = nowhere in particular. A jump is that to recording i.
@@ -41,6 +46,27 @@ std::string When(const std::vector<uint64_t>& bytes) {
   return rises || falls ? " step by step" : " with ups and downs";
 }
 
+// Of a row of recordings one in the middle may be the highest: what it holds more than the first.
+void DescribeHighest(std::span<const HeapAnalysis> recordings, const HeapDiff& diff,
+                     std::vector<Regression>& sentences) {
+  const auto highest = std::max_element(diff.peak_bytes.begin(), diff.peak_bytes.end());
+  const auto index = static_cast<size_t>(highest - diff.peak_bytes.begin());
+  const uint64_t at_ends = std::max(diff.peak_bytes.front(), diff.peak_bytes.back());
+  if (*highest * 10 < at_ends * 11) return;
+  const auto rise_of = [&](const DiffRow& row) {
+    return static_cast<int64_t>(row.bytes[index]) - static_cast<int64_t>(row.BeforeBytes());
+  };
+  const auto most = std::max_element(diff.rows.begin(), diff.rows.end(),
+                                     [&](const DiffRow& a, const DiffRow& b) { return rise_of(a) < rise_of(b); });
+  const auto rise_bytes = static_cast<int64_t>(*highest - diff.peak_bytes.front());
+  sentences.push_back(
+      {fmt::format("Recording {} is the highest, with {}: {} more than the first, {} of it {} ({}).", index + 1,
+                   FormatBytes(*highest), FormatBytes(rise_bytes), FormatBytes(rise_of(*most)),
+                   NameOf(recordings[most->recording], *most, diff.is_by_category),
+                   kCategoryNames[static_cast<size_t>(most->category)]),
+       rise_bytes});
+}
+
 }  // namespace
 
 std::vector<Regression> DescribeDiff(std::span<const HeapAnalysis> recordings, const HeapDiff& diff, size_t most_count,
@@ -56,10 +82,16 @@ std::vector<Regression> DescribeDiff(std::span<const HeapAnalysis> recordings, c
                                      Amount(delta_bytes), When(diff.peak_bytes)),
                          delta_bytes});
   }
-  const int64_t least_bytes = std::max<int64_t>(1, std::abs(delta_bytes) / 10);
+  if (diff.is_by_category)
+    sentences.push_back({"Not all recordings have call stacks: blocks are matched by their purpose alone.", 0});
+  DescribeHighest(recordings, diff, sentences);
+  // Of equal peaks, what makes a thousandth of them.
+  const auto noise_bytes = static_cast<int64_t>(diff.peak_bytes.back() / 1000);
+  const int64_t least_bytes = std::max<int64_t>({1, std::abs(delta_bytes) / 10, delta_bytes == 0 ? noise_bytes : 0});
   for (const DiffRow& row : diff.rows) {
-    if (sentences.size() > most_count || std::abs(row.DeltaBytes()) < least_bytes) break;
-    const std::string name = NameOf(*recordings[row.recording].store, row.stack);
+    if (sentences.size() > most_count) break;
+    if (std::abs(row.DeltaBytes()) < least_bytes) continue;
+    const std::string name = NameOf(recordings[row.recording], row, diff.is_by_category);
     const std::string_view category = kCategoryNames[static_cast<size_t>(row.category)];
     const std::string what = row.BeforeBytes() == 0 ? fmt::format("{} {}", name, words.only_last)
                              : row.AfterBytes() == 0

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/growth/kept_evaluation_pass.h"
 #include "analysis/oom/snapshot_oom.h"
 #include "base/units.h"
 
@@ -21,6 +22,13 @@ uint32_t LastFailure(const HeapAnalysis& analysis, uint32_t& failure_count) {
     last = seq;
   }
   return last;
+}
+
+// Steps that begin after an event: the program caught the failure and went on.
+size_t StepsAfter(const HeapAnalysis& analysis, uint32_t seq) {
+  const std::vector<StepSpan>& steps = analysis.timeline.steps;
+  return static_cast<size_t>(
+      std::count_if(steps.begin(), steps.end(), [&](const StepSpan& step) { return step.begin_seq > seq; }));
 }
 
 std::string WhereIs(const HeapAnalysis& analysis, uint32_t seq) {
@@ -47,18 +55,19 @@ HeldMost LargestHolder(const HeapAnalysis& analysis, Moment moment) {
   return {static_cast<Category>(most - held.begin()), *most};
 }
 
-// What would have fitted: where memory lies in pieces, other settings of the allocator; else the smallest change.
-std::string Remedy(const SnapshotOom& failure) {
+// What would have fitted: a setting of the allocator, by replay; else the smallest change. Where memory is left behind,
+// that is the cause, and a little more room only puts the failure off.
+std::string Remedy(const HeapAnalysis& analysis, const SnapshotOom& failure) {
+  if (analysis.growth.kind == GrowthKind::kLeak || !ReportKeptEvaluation(analysis).empty()) return "";
   const std::span<const OomRemedy> all = failure.report.remedies;
   const auto first_fitting = [](std::span<const OomRemedy> remedies) -> const OomRemedy* {
     const auto found = std::find_if(remedies.begin(), remedies.end(),
                                     [](const OomRemedy& remedy) { return remedy.would_fit.value_or(false); });
     return found == remedies.end() ? nullptr : &*found;
   };
-  const OomRemedy* best =
-      failure.report.verdict == OomVerdict::kFragmented ? first_fitting(all.subspan(failure.replay_begin)) : nullptr;
+  const OomRemedy* best = first_fitting(all.subspan(failure.replay_begin));
   if (best == nullptr) best = first_fitting(all);
-  return best == nullptr ? "" : fmt::format("It fits with this: {}", best->text);
+  return best == nullptr ? "" : fmt::format("This request fits with: {}", best->text);
 }
 
 }  // namespace
@@ -72,7 +81,8 @@ std::vector<Finding> ReportFailedRequest(const HeapAnalysis& analysis) {
   const HeldMost holder = LargestHolder(analysis, Moment{seq});
   Finding finding;
   finding.id = "out_of_memory";
-  finding.severity = FindingSeverity::kError;
+  const size_t later_steps = StepsAfter(analysis, seq);
+  finding.severity = later_steps == 0 ? FindingSeverity::kError : FindingSeverity::kWarning;
   finding.text = fmt::format("Out of memory: a request for {} failed{}, with {} live, {} of it {}.",
                              FormatBytes(events.size_bytes[row]), WhereIs(analysis, seq),
                              FormatBytes(analysis.live.At(Moment{seq})), FormatBytes(holder.bytes),
@@ -81,7 +91,11 @@ std::vector<Finding> ReportFailedRequest(const HeapAnalysis& analysis) {
   if (failure.report.short_by_bytes)
     finding.text += fmt::format(" The device was short by {}.", FormatBytes(*failure.report.short_by_bytes));
   finding.text += " " + failure.cause;
-  finding.remedy = Remedy(failure);
+  finding.remedy = Remedy(analysis, failure);
+  if (later_steps > 0)
+    finding.text +=
+        fmt::format(" The program went on: {} after it.",
+                    later_steps == 1 ? "1 step begins" : fmt::format("{} steps begin", FormatCount(later_steps)));
   if (failure_count > 1) finding.text += fmt::format(" It is the last of {} that failed.", failure_count);
   finding.bytes = events.size_bytes[row];
   finding.evidence = {seq, seq + 1, events.stack[row]};

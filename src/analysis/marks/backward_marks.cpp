@@ -4,6 +4,7 @@
 #include <functional>
 #include <queue>
 
+#include "analysis/marks/steep_fall.h"
 #include "analysis/marks/step_marks.h"
 #include "base/units.h"
 
@@ -115,7 +116,10 @@ std::optional<Mark> FindBackwardCliff(const HeapAnalysis& analysis, const StepVi
     mark.bytes += table.size_bytes[row];
   }
   if (mark.bytes == 0) return std::nullopt;
-  mark.text = fmt::format("The backward gives back {} of activations", FormatBytes(mark.bytes));
+  const SteepFall fall = FindSteepFall(analysis, view.backward_begin, view.backward_end);
+  mark.text =
+      fmt::format("The backward gives back {} of activations; live memory falls by {} in {}", FormatBytes(mark.bytes),
+                  FormatBytes(fall.bytes), FormatCount(fall.end_seq - fall.begin_seq, "event"));
   return mark;
 }
 

@@ -37,19 +37,6 @@ std::map<uint64_t, SizeGroup> SavedBySize(const HeapAnalysis& analysis, const St
   return groups;
 }
 
-// Stacks in a softmax, whatever it calls in turn. index = stack id
-std::vector<bool> FindSoftmaxStacks(const Store& store) {
-  const StackTable& stacks = store.stacks.stacks();
-  const FrameTable& frames = store.stacks.frames();
-  std::vector<bool> is_softmax(stacks.size(), false);
-  for (uint32_t node = 1; node < stacks.size(); ++node) {  // parents come first
-    is_softmax[node] =
-        is_softmax[stacks.parent[node].value] ||
-        store.String(frames.function[stacks.frame[node].value]).find("softmax") != std::string_view::npos;
-  }
-  return is_softmax;
-}
-
 }  // namespace
 
 std::optional<Mark> FindForwardRamp(const HeapAnalysis& analysis, const StepView& view) {
@@ -93,31 +80,6 @@ std::optional<Mark> FindAutocastCopies(const HeapAnalysis& analysis, const StepV
   mark.text =
       fmt::format("Low-precision copies of {}: {}", FormatCount(*mark.count, "weight"), FormatBytes(mark.bytes));
   return mark;
-}
-
-std::optional<Mark> FindSoftmaxSpike(const HeapAnalysis& analysis, const StepView& view) {
-  const AllocationTable& table = analysis.store->allocations;
-  const std::vector<bool> is_softmax = FindSoftmaxStacks(*analysis.store);
-  uint32_t best = kNone;  // the second of a pair, of which one at least is made in a softmax
-  uint32_t previous = kNone;
-  for (const uint32_t row : view.made) {
-    const bool is_short = MadeInForward(table, view, row) && analysis.CategoryOf(row) == Category::kTemporary;
-    if (!is_short || IsLogitsSized(view, table.size_bytes[row])) continue;
-    const bool is_pair = previous != kNone && table.size_bytes[previous] == table.size_bytes[row] &&
-                         table.free_requested_seq[previous] > table.alloc_seq[row] &&
-                         (is_softmax[table.stack[row].value] || is_softmax[table.stack[previous].value]);
-    if (is_pair && (best == kNone || table.size_bytes[row] > table.size_bytes[best])) best = row;
-    previous = row;
-  }
-  if (best == kNone) return std::nullopt;
-  return Mark{MarkKind::kSoftmaxSpike,
-              view.step,
-              table.alloc_seq[best],
-              table.free_requested_seq[best] + 1,
-              2 * table.size_bytes[best],
-              2,
-              fmt::format("Softmax temporaries: 2 x {}", FormatBytes(table.size_bytes[best])),
-              table.stack[best]};
 }
 
 std::optional<Mark> FindLogitsSlab(const HeapAnalysis& analysis, const StepView& view) {

@@ -49,9 +49,9 @@ std::optional<Mark> FindConstantBand(const HeapAnalysis& analysis, Category cate
 
 using StepMarkFinder = std::optional<Mark> (*)(const HeapAnalysis&, const StepView&);
 constexpr StepMarkFinder kStepMarkFinders[] = {
-    FindZeroGradSlope,      FindForwardRamp,        FindAutocastCopies,     FindSoftmaxSpike,      FindLogitsSlab,
-    FindBackwardStartSpike, FindBackwardCliff,      FindHeadGradient,       FindEmbeddingGradient, FindGradientRamp,
-    FindRecomputeRipple,    FindOptimizerStateInit, FindForeachTemporaries, FindOptimizerFlagpole,
+    FindZeroGradSlope, FindForwardRamp,        FindAutocastCopies,     FindAttentionSoftmax,   FindLossSoftmax,
+    FindLogitsSlab,    FindBackwardStartSpike, FindBackwardCliff,      FindHeadGradient,       FindEmbeddingGradient,
+    FindGradientRamp,  FindRecomputeRipple,    FindOptimizerStateInit, FindForeachTemporaries, FindOptimizerFlagpole,
 };
 
 std::optional<Mark> FindGrowthMark(const HeapAnalysis& analysis) {
@@ -173,7 +173,9 @@ std::string_view MarkReading(MarkKind kind) {
     case MarkKind::kAutocastCopies:
       return "Autocast keeps a low-precision copy of each weight until its region ends.";
     case MarkKind::kSoftmaxSpike:
-      return "A narrow spike is a pair of temporaries of one operator; a fused attention does not make it.";
+      return "A narrow spike is the input and the result of a softmax, alive together; a fused attention or loss does "
+             "not "
+             "make it.";
     case MarkKind::kLogitsSlab:
       return "A slab at the end of the forward is the logits, tokens times vocabulary; a loss fused with the head "
              "avoids it.";
@@ -227,7 +229,7 @@ Marks FindMarks(const HeapAnalysis& analysis) {
       if (auto mark = find(analysis, view)) result.marks.push_back(std::move(*mark));
     }
   } else if (const StepView inference = FindStepOfInference(analysis); inference.step != kNone) {
-    if (auto mark = FindSoftmaxSpike(analysis, inference)) result.marks.push_back(std::move(*mark));
+    if (auto mark = FindAttentionSoftmax(analysis, inference)) result.marks.push_back(std::move(*mark));
   }
   std::stable_sort(result.marks.begin() + static_cast<ptrdiff_t>(first), result.marks.end(),
                    [](const Mark& a, const Mark& b) { return a.begin_seq < b.begin_seq; });

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/marks/steep_fall.h"
 #include "analysis/next_peak/next_peak.h"
 #include "analysis/test_program.h"
 
@@ -197,6 +198,89 @@ TEST(Marks, ASoftmaxAndItsInputAreASpike) {
       program.Free(block, {"<module>@serve.py:9", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
   }
   ExpectSoftmaxSpike(program, 12U << 20);
+}
+
+// The loss copies the scores to single precision, and its backward needs the softmax of the copy only.
+TEST(Marks, TheSoftmaxOfALossIsASpike) {
+  TestProgram program;
+  for (int step = 0; step < 2; ++step) {
+    const uint32_t layer = program.Alloc(
+        4 << 20, {"<module>@train.py:9", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
+    const uint32_t copy = program.Alloc(
+        16 << 20, {"<module>@train.py:10", "loss@train.py:4", "cross_entropy@torch/nn/functional.py:3000"});
+    const uint32_t softmax = program.Alloc(
+        16 << 20, {"<module>@train.py:10", "loss@train.py:4", "cross_entropy@torch/nn/functional.py:3000"});
+    program.Free(copy, {"<module>@train.py:10", "loss@train.py:4"});
+    const uint32_t root = program.Alloc(4, {"<module>@train.py:11", "_make_grads@torch/autograd/__init__.py:220"});
+    for (const uint32_t block : {softmax, layer, root}) program.Free(block, {});
+    program.Free(program.Alloc(1 << 20, {}), {"<module>@train.py:12", "wrapper@torch/optim/optimizer.py:480"});
+  }
+  ExpectSoftmaxSpike(program, 32U << 20);
+}
+
+/// What comes between the layers of a model of 1,024 tokens and width 256, one pair of equal blocks to a layer. A block
+/// of a pair has `numbers` for each token.
+Store MakeTokenModel(uint64_t numbers, uint64_t input_bytes) {
+  constexpr uint64_t kTokens = 1024;
+  constexpr uint64_t kWidth = 256;
+  TestProgram program;
+  const auto load = [&](uint64_t count) {
+    program.Alloc(4 * count, {"<module>@train.py:9", "_apply@torch/nn/modules/module.py:900"});
+  };
+  for (int i = 0; i < 8; ++i) load(kWidth);
+  for (int i = 0; i < 4; ++i) load(4 * kWidth * kWidth);
+  for (int step = 0; step < 2; ++step) {
+    const uint32_t input = program.Alloc(input_bytes, {"<module>@train.py:10", "to@data.py:3"});
+    std::vector<uint32_t> kept;
+    for (int layer = 0; layer < 4; ++layer) {
+      const auto forward = [&](uint64_t count) {
+        return program.Alloc(
+            4 * count, {"<module>@train.py:11", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
+      };
+      kept.push_back(forward(kTokens * kWidth));
+      const uint32_t made_from = forward(kTokens * numbers);
+      kept.push_back(forward(kTokens * numbers));
+      program.Free(made_from, {"<module>@train.py:11"});
+      kept.push_back(forward(kTokens * kWidth));
+    }
+    const uint32_t root = program.Alloc(4, {"<module>@train.py:12", "_make_grads@torch/autograd/__init__.py:220"});
+    for (size_t i = kept.size(); i-- > 0;) program.Free(kept[i], {});
+    program.Free(root, {});
+    program.Free(program.Alloc(1 << 20, {}), {"<module>@train.py:13", "wrapper@torch/optim/optimizer.py:480"});
+    program.Free(input, {"<module>@train.py:14"});
+  }
+  return program.Finish();
+}
+
+// `torch.softmax` leaves no name. Four heads of 512 tokens each against all others; a feed-forward of the same shape
+// has weights of its width; what is no token has no heads.
+TEST(Marks, AnAttentionIsKnownByItsSize) {
+  constexpr uint64_t kTokenBytes = 1024 * sizeof(int64_t);
+  const Store attention = MakeTokenModel(2048, kTokenBytes);
+  const Marks marks = FindMarks(AnalyseHeap(attention, attention.heaps[0]));
+  ASSERT_NE(Find(marks, MarkKind::kSoftmaxSpike), nullptr);
+  EXPECT_EQ(Find(marks, MarkKind::kSoftmaxSpike)->bytes, 2 * 4 * 1024 * 2048U);
+  const Store feed_forward = MakeTokenModel(1024, kTokenBytes);
+  EXPECT_EQ(Find(FindMarks(AnalyseHeap(feed_forward, feed_forward.heaps[0])), MarkKind::kSoftmaxSpike), nullptr);
+  const Store images = MakeTokenModel(2048, 3 * kTokenBytes);
+  EXPECT_EQ(Find(FindMarks(AnalyseHeap(images, images.heaps[0])), MarkKind::kSoftmaxSpike), nullptr);
+}
+
+// Large blocks go at once, then small ones are made again and again: the fall is over when memory rises.
+TEST(SteepFall, EndsWhereMemoryRises) {
+  TestProgram program;
+  const uint32_t low = program.Alloc(1 << 20, {});
+  const uint32_t high = program.Alloc(8 << 20, {});
+  program.Free(high, {});
+  program.Free(low, {});
+  for (int i = 0; i < 4; ++i) program.Alloc(1 << 20, {});
+  const Store store = program.Finish();
+  const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
+  const SteepFall fall = FindSteepFall(analysis, 0, store.heaps[0].events.size());
+  EXPECT_EQ(fall.bytes, 9U << 20);
+  EXPECT_EQ(fall.begin_seq, 1U);
+  EXPECT_EQ(fall.middle_seq, 3U);
+  EXPECT_EQ(fall.end_seq, 5U);
 }
 
 TEST(NextPeak, IsThePeakWithoutTheCategory) {

@@ -11,7 +11,8 @@ namespace memstrata {
 // Of the forward.
 std::optional<Mark> FindForwardRamp(const HeapAnalysis& analysis, const StepView& view);
 std::optional<Mark> FindAutocastCopies(const HeapAnalysis& analysis, const StepView& view);
-std::optional<Mark> FindSoftmaxSpike(const HeapAnalysis& analysis, const StepView& view);
+std::optional<Mark> FindAttentionSoftmax(const HeapAnalysis& analysis, const StepView& view);
+std::optional<Mark> FindLossSoftmax(const HeapAnalysis& analysis, const StepView& view);
 std::optional<Mark> FindLogitsSlab(const HeapAnalysis& analysis, const StepView& view);
 // Of the backward.
 std::optional<Mark> FindBackwardStartSpike(const HeapAnalysis& analysis, const StepView& view);

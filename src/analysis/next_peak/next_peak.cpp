@@ -1,10 +1,13 @@
 #include "analysis/next_peak/next_peak.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "analysis/bands/bands.h"
 #include "analysis/frames/useful_frame.h"
 #include "analysis/holders/holders.h"
+#include "base/units.h"
 
 namespace memstrata {
 namespace {
@@ -60,6 +63,19 @@ void AddStacks(const HeapAnalysis& analysis, std::vector<NextPeak>& result) {
 }
 
 }  // namespace
+
+std::string PlaceOf(const HeapAnalysis& analysis, Moment moment) {
+  const uint32_t seq = moment.seq();
+  if (seq == kNone) return "before the first event";
+  const Phase phase = analysis.timeline.phase_of_event[seq];
+  const uint32_t step = analysis.timeline.step_of_event[seq];
+  if (phase == Phase::kOther) {
+    if (analysis.timeline.steps.empty()) return fmt::format("at event {}", FormatCount(seq));
+    return step == kNone ? "outside all steps" : fmt::format("in step {}", step);
+  }
+  return fmt::format("in {}{}", kPhaseNames[static_cast<size_t>(phase)],
+                     step == kNone ? "" : fmt::format(" of step {}", step));
+}
 
 NextPeak FindPeakWithout(const HeapAnalysis& analysis, Category category) {
   const Peak peak = PeakWithout(analysis, [&](uint32_t row) { return analysis.CategoryOf(row) == category; });

@@ -17,6 +17,9 @@ struct NextPeak {
   uint64_t gain_bytes = 0;           // by how much that is lower
 };
 
+/// Where a moment lies, as "in loss of step 0" or "before the first event". cost: O(1)
+std::string PlaceOf(const HeapAnalysis& analysis, Moment moment);
+
 /// The peak without the blocks of one category. cost: O(events + allocations)
 NextPeak FindPeakWithout(const HeapAnalysis& analysis, Category category);
 

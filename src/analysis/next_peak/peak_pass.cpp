@@ -26,17 +26,21 @@ constexpr Way kWays[] = {
     {Category::kOptimizerState, "A sharded or low-precision optimizer lowers its state"},
 };
 
-std::string PhaseOf(const HeapAnalysis& analysis, Moment moment) {
-  const uint32_t seq = moment.seq();
-  if (seq == kNone) return "before the first event";
-  const Phase phase = analysis.timeline.phase_of_event[seq];
-  const uint32_t step = analysis.timeline.step_of_event[seq];
-  if (phase == Phase::kOther) {
-    if (analysis.timeline.steps.empty()) return fmt::format("at event {}", FormatCount(seq));
-    return step == kNone ? "outside all steps" : fmt::format("in step {}", step);
+// What holds most, and beside it what makes a moment higher than others: what comes and goes.
+std::string HoldersOf(const std::vector<Band>& bands, uint64_t peak_bytes) {
+  const Band& most = bands.front();
+  const Band& maker = MakerOfThePeak(bands, peak_bytes);
+  const bool is_known = maker.category != Category::kUnknown;
+  if (most.category == Category::kUnknown) {
+    if (!is_known) return "; the recording does not tell which kinds of memory hold it.";
+    return fmt::format("; {} of it is of unknown kind, {} {} {}.", FormatBytes(most.at_peak_bytes),
+                       CategoryWords(maker.category), HoldOrHolds(maker.category), FormatBytes(maker.at_peak_bytes));
   }
-  return fmt::format("in {}{}", kPhaseNames[static_cast<size_t>(phase)],
-                     step == kNone ? "" : fmt::format(" of step {}", step));
+  std::string text = fmt::format("; {} {} {} of it", CategoryWords(most.category), HoldOrHolds(most.category),
+                                 FormatBytes(most.at_peak_bytes));
+  if (is_known && maker.category != most.category)
+    text += fmt::format(", {} {}", CategoryWords(maker.category), FormatBytes(maker.at_peak_bytes));
+  return text + ".";
 }
 
 // The update and the backward need gradients; only before them they may be gone.
@@ -56,7 +60,7 @@ std::string Remedy(const HeapAnalysis& analysis, const std::vector<Band>& bands)
     const NextPeak next = FindPeakWithout(analysis, way.category);
     if (next.gain_bytes * 10 < analysis.peak.bytes) continue;
     return fmt::format("{}: without them the peak is {} ({} less), {}.", way.text, FormatBytes(next.peak.bytes),
-                       FormatBytes(next.gain_bytes), PhaseOf(analysis, next.peak.moment));
+                       FormatBytes(next.gain_bytes), PlaceOf(analysis, next.peak.moment));
   }
   return "";
 }
@@ -86,12 +90,11 @@ std::vector<Finding> ReportPeak(const HeapAnalysis& analysis) {
   Finding finding;
   finding.id = "peak";
   const bool is_lower_bound = analysis.heap->lower_bound != LowerBoundReason::kExact;
-  finding.text = fmt::format("The peak, {}{}, lies {}", is_lower_bound ? "at least " : "",
-                             FormatBytes(analysis.peak.bytes), PhaseOf(analysis, analysis.peak.moment));
-  finding.text += maker.category == Category::kUnknown
-                      ? "; the recording does not tell which kinds of memory hold it."
-                      : fmt::format("; {} {} {} of it.", CategoryWords(maker.category), HoldOrHolds(maker.category),
-                                    FormatBytes(maker.at_peak_bytes));
+  finding.text = analysis.HasAllocationEvents()
+                     ? fmt::format("The peak, {}{}, lies {}", is_lower_bound ? "at least " : "",
+                                   FormatBytes(analysis.peak.bytes), PlaceOf(analysis, analysis.peak.moment))
+                     : fmt::format("At the end {} are live", FormatBytes(analysis.peak.bytes));
+  finding.text += HoldersOf(bands, analysis.peak.bytes);
   finding.bytes = analysis.peak.bytes;
   // What steps leave behind is a fault of its own, with its own remedy.
   const GrowthKind growth = analysis.growth.kind;

@@ -6,6 +6,8 @@
 
 #include "analysis/fragmentation/fragmentation.h"
 #include "analysis/fragmentation/remedies.h"
+#include "analysis/growth/growth_pass.h"
+#include "analysis/growth/kept_evaluation_pass.h"
 #include "base/units.h"
 #include "sim/recorded_state.h"
 
@@ -31,7 +33,12 @@ class FailureExplainer {
 
   SnapshotOom Explain() {
     TakeFigures();
+    if (const std::string problem = Contradiction(); !problem.empty()) {
+      Refuse(problem);
+      return std::move(failure_);
+    }
     DecideVerdict();
+    NameWhatIsLeftBehind();
     AddSmallestChanges();
     std::stable_sort(failure_.report.remedies.begin(), failure_.report.remedies.end(),
                      [](const OomRemedy& a, const OomRemedy& b) { return a.bytes < b.bytes; });
@@ -65,7 +72,38 @@ class FailureExplainer {
     report.largest_hole_bytes = fragmentation_.largest_hole_bytes;
     report.private_pool_bytes = fragmentation_.kind_bytes[static_cast<size_t>(HoleKind::kPrivatePool)];
     driver_bytes_ = DriverBytes(settings);
-    if (report.free_bytes) report.short_by_bytes = MinusOr0(driver_bytes_, *report.free_bytes);
+    if (report.free_bytes && *report.free_bytes < driver_bytes_)
+      report.short_by_bytes = driver_bytes_ - *report.free_bytes;
+  }
+
+  // Counters of the driver overflow, or are of another device than the one that PyTorch may use.
+  std::string Contradiction() const {
+    const OomReport& report = failure_.report;
+    constexpr uint64_t kNoDeviceHas = uint64_t{1} << 50;
+    const uint64_t free_bytes = report.free_bytes.value_or(0);
+    if (free_bytes >= kNoDeviceHas)
+      return fmt::format("{} free is more than any device has (a missing or overflowed counter)",
+                         FormatBytes(free_bytes));
+    if (analysis_.capacity_bytes != kUnknownBytes && free_bytes > analysis_.capacity_bytes)
+      return fmt::format("{} free is more than the device's {}", FormatBytes(free_bytes),
+                         FormatBytes(analysis_.capacity_bytes));
+    return "";
+  }
+
+  void Refuse(const std::string& problem) {
+    OomReport& report = failure_.report;
+    report.verdict = OomVerdict::kContradictory;
+    failure_.cause =
+        fmt::format("The recorded counters cannot all be true: {}. Nothing is concluded from them.", problem);
+    report.text = fmt::format("PyTorch asked for {} and did not get it. {}", FormatBytes(*report.requested_bytes),
+                              failure_.cause);
+  }
+
+  // What grows until it fails is the cause; all else puts the failure off.
+  void NameWhatIsLeftBehind() {
+    std::vector<Finding> causes = ReportKeptEvaluation(analysis_);
+    if (analysis_.growth.kind == GrowthKind::kLeak) causes = ReportGrowth(analysis_);
+    if (!causes.empty()) failure_.report.text += " " + causes.front().text + " What follows puts the failure off only.";
   }
 
   // What the driver was asked for: a segment, or the pages that were missing behind the last free ones.
@@ -113,6 +151,11 @@ class FailureExplainer {
                                                                        FormatBytes(fragmentation_.pinned_bytes));
       if (report.free_bytes >= block_bytes_)
         failure_.cause += " What was free would have held the request itself; a segment is larger, and did not fit.";
+    } else if (report.free_bytes >= driver_bytes_ && driver_bytes_ > 0) {
+      report.verdict = OomVerdict::kCap;
+      failure_.cause =
+          "The device had enough free: a limit of the process itself refused it "
+          "(torch.cuda.set_per_process_memory_fraction), or the free memory was not to be had.";
     } else if (report.free_bytes && *report.free_bytes >= block_bytes_) {
       report.verdict = OomVerdict::kFull;
       failure_.cause = fmt::format("The device had room for the request, but not for its segment of {}; {} is idle.",
@@ -136,8 +179,7 @@ class FailureExplainer {
     const uint64_t driver_bytes = report.free_bytes.value_or(0) / sim::kLargeStepBytes * sim::kLargeStepBytes;
     const uint64_t possible_bytes = std::max(driver_bytes, LargestHoleOnStream());
     if (report.free_bytes && possible_bytes > 0 && possible_bytes < block_bytes_) {
-      report.remedies.push_back({fmt::format("Ask for {} at most.", FormatBytes(possible_bytes)),
-                                 block_bytes_ - possible_bytes, RemedyBasis::kComputed, true});
+      AddSmallerRequest(possible_bytes);
     }
     const HeapState state = StateAt(store_, heap_, Moment::AfterEvent(seq_));
     const auto clearing = CheapestClearing(store_, state, stream_, block_bytes_);
@@ -147,6 +189,21 @@ class FailureExplainer {
                        FormatCount(clearing->block_count, "live block"), FormatBytes(clearing->live_bytes)),
            clearing->live_bytes, state.is_approximate ? RemedyBasis::kAssumed : RemedyBasis::kComputed, true});
     }
+  }
+
+  // A request of the layers is as large as the batch makes it; nobody can ask for less of a weight or of its state.
+  void AddSmallerRequest(uint64_t possible_bytes) {
+    const Phase phase = analysis_.timeline.phase_of_event[seq_];
+    const bool is_of_batch = IsForward(phase) || IsBackward(phase) || phase == Phase::kEval;
+    if (!is_of_batch && phase != Phase::kOther) return;
+    const uint64_t less_bytes = block_bytes_ - possible_bytes;
+    const double share = static_cast<double>(less_bytes) / static_cast<double>(block_bytes_);
+    failure_.report.remedies.push_back(
+        {fmt::format("Ask for {} at most{}.", FormatBytes(possible_bytes),
+                     is_of_batch
+                         ? fmt::format(": {} less, as of a smaller batch or shorter sequences", FormatPercent(share))
+                         : ""),
+         less_bytes, RemedyBasis::kComputed, true});
   }
 
   // Largest hole that the request could have had if it were smaller: of its stream and the large pool.

@@ -18,13 +18,14 @@ constexpr std::string_view kLibrary =
 constexpr std::string_view kNccl =
     "The collective library could not have its buffers; on other ranks the same failure shows as a closed socket.";
 constexpr std::string_view kPool = "The pool of RMM had no room.";
+constexpr std::string_view kRmm = "The driver refused memory that RMM asked it for.";
 constexpr std::string_view kLevelZero = "The device ran out of memory or resources (Level Zero, SYCL).";
 
 // Where several match at one place, the first here wins.
 constexpr MaskedMessage kMessages[] = {
     {"Maximum pool size exceeded", "rmm_pool", kPool},
-    {"out_of_memory: CUDA error at", "rmm_cuda", kPool},
-    {"out_of_memory: RMM failure at", "rmm", kPool},
+    {"out_of_memory: CUDA error at", "rmm_cuda", kRmm},
+    {"out_of_memory: RMM failure at", "rmm", kRmm},
     {"Cuda failure 'out of memory'", "nccl", kNccl},
     {"Failed to CUDA calloc", "nccl_calloc", kNccl},
     {"CUBLAS_STATUS_ALLOC_FAILED", "cublas", kLibrary},

@@ -204,18 +204,24 @@ void FindFit(const LogStream& stream, std::vector<OomReport>& reports) {
     OomReport report = StartReport(stream, at, "llama_cpp", "fit");
     report.requested_bytes = fit->values[0].bytes;
     report.free_bytes = fit->values[1].bytes;
-    const bool fits = *report.requested_bytes <= *report.free_bytes;
+    uint64_t to_reduce_bytes = MinusOr0(*report.requested_bytes, *report.free_bytes);
+    if (const auto margin = FindPattern(window, "need to reduce device memory by <size>")) {
+      report.details.push_back({"to_reduce", margin->values[0].bytes, {}});
+      to_reduce_bytes = std::max(to_reduce_bytes, margin->values[0].bytes);  // its margin included
+    }
+    const bool fits = to_reduce_bytes == 0;
     report.verdict = fits ? OomVerdict::kNotExhaustion : OomVerdict::kFull;
     report.text =
         fmt::format("It would take {} of the {} that are free", Show(report.requested_bytes), Show(report.free_bytes));
-    if (const auto margin = FindPattern(window, "need to reduce device memory by <size>")) {
-      report.details.push_back({"to_reduce", margin->values[0].bytes, {}});
-    }
     if (fits) {
       report.text += ": it fits.";
     } else {
-      report.short_by_bytes = *report.requested_bytes - *report.free_bytes;
-      report.text += fmt::format(": {} too much.", Show(report.short_by_bytes));
+      const uint64_t over_bytes = *report.requested_bytes - *report.free_bytes;
+      report.short_by_bytes = to_reduce_bytes;
+      report.text += fmt::format(": {} too much", FormatBytes(over_bytes));
+      report.text += to_reduce_bytes == over_bytes
+                         ? "."
+                         : fmt::format(", {} with the margin that it leaves free.", FormatBytes(to_reduce_bytes));
       report.remedies.push_back(
           {fmt::format("Take {} less: fewer layers on the device or a shorter context.", Show(report.short_by_bytes)),
            report.short_by_bytes, RemedyBasis::kComputed, true});

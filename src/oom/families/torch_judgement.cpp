@@ -75,6 +75,8 @@ class TorchJudgement {
   }
 
   std::string Contradiction() const {
+    if (report_.requested_bytes == uint64_t{0} || report_.capacity_bytes == uint64_t{0})
+      return "a request or a device of 0 B is none (a missing counter).";
     if (facts_.HasImpossible()) return "one of them is larger than any device (a missing or overflowed counter).";
     const uint64_t reserved_bytes = allocated_bytes_ + report_.idle_bytes.value_or(0);
     const auto exceeds = [&](std::optional<uint64_t> a, std::optional<uint64_t> b) {
@@ -119,7 +121,8 @@ class TorchJudgement {
     if (HitCap()) {
       return MinusOr0(allocated_bytes_ + report_.idle_bytes.value_or(0) + *report_.requested_bytes, *report_.cap_bytes);
     }
-    if (!report_.free_bytes) return std::nullopt;
+    // What the driver calls free it cannot always give: then the message does not say how much was missing.
+    if (!report_.free_bytes || *report_.free_bytes >= *report_.requested_bytes) return std::nullopt;
     return MinusOr0(*report_.requested_bytes, *report_.free_bytes);
   }
 
@@ -143,9 +146,17 @@ class TorchJudgement {
                       Show(report_.short_by_bytes), Show(report_.cap_bytes), Show(report_.free_bytes));
       return;
     }
-    report_.text = report_.free_bytes ? fmt::format("{} and the device had {} free: short by {}. ", first,
-                                                    Show(report_.free_bytes), Show(report_.short_by_bytes))
-                                      : fmt::format("{} and did not get it. ", first);
+    if (report_.short_by_bytes) {
+      report_.text = fmt::format("{} and the device had {} free: short by {}. ", first, Show(report_.free_bytes),
+                                 Show(report_.short_by_bytes));
+    } else if (report_.free_bytes) {
+      report_.text = fmt::format(
+          "{} and did not get it, though the driver counted {} as free: next to nothing is left, and how much was "
+          "missing the message does not say. ",
+          first, Show(report_.free_bytes));
+    } else {
+      report_.text = fmt::format("{} and did not get it. ", first);
+    }
     DecideAmongHolders();
     if (own_is_assumed_) report_.text += " The message does not say which process is its own; taken by size.";
   }
@@ -166,6 +177,7 @@ class TorchJudgement {
           "{} is reserved and idle, more than was asked for: fragmentation is a candidate. Only a snapshot proves it, "
           "because idle memory helps where it lies in one piece.",
           FormatBytes(idle_bytes));
+      AddOutside();
     } else if (report_.free_bytes.value_or(0) + idle_bytes >= *report_.requested_bytes + tolerance_bytes_ &&
                live_share < kFullShare) {
       // PyTorch gives whole idle segments back before it fails: what was idle then could not be given back.
@@ -174,6 +186,7 @@ class TorchJudgement {
           "With {} reserved and idle that would have been enough, in one piece: fragmentation is a candidate. Only a "
           "snapshot proves it.",
           FormatBytes(idle_bytes));
+      AddOutside();
     } else {
       report_.verdict = OomVerdict::kFull;
       report_.text += HowFull(live_share, capacity_bytes);
@@ -182,6 +195,11 @@ class TorchJudgement {
       report_.text += fmt::format(" {} in private pools (CUDA graphs) cannot serve ordinary requests.",
                                   Show(report_.private_pool_bytes));
     }
+  }
+
+  void AddOutside() {
+    if (report_.outside_bytes.value_or(0) > 0)
+      report_.text += fmt::format(" {} of this process lies outside PyTorch.", Show(report_.outside_bytes));
   }
 
   // Live memory, and what is known of the rest.
@@ -207,22 +225,26 @@ class TorchJudgement {
 
   void AddRemedies() {
     const std::optional<uint64_t>& short_bytes = report_.short_by_bytes;
-    if (!short_bytes || report_.verdict == OomVerdict::kTooLarge) return;
+    if (!report_.requested_bytes || report_.verdict == OomVerdict::kTooLarge) return;
+    const uint64_t needed_bytes = short_bytes.value_or(*report_.requested_bytes);
     if (report_.verdict == OomVerdict::kCap) {
       report_.remedies.push_back({fmt::format("Raise the process's own limit by {}.", FormatBytes(*short_bytes)),
                                   *short_bytes, RemedyBasis::kComputed, true});
     }
-    report_.remedies.push_back({fmt::format("Hold {} less when it happens (smaller batch or sequence, recomputation); "
-                                            "the freed memory must be whole segments.",
-                                            FormatBytes(*short_bytes)),
-                                *short_bytes, RemedyBasis::kComputed, std::nullopt});
+    if (short_bytes) {
+      report_.remedies.push_back(
+          {fmt::format("Hold {} less when it happens (smaller batch or sequence, recomputation); "
+                       "the freed memory must be whole segments.",
+                       FormatBytes(*short_bytes)),
+           *short_bytes, RemedyBasis::kComputed, std::nullopt});
+    }
     if (report_.neighbour_bytes.value_or(0) > 0 && report_.verdict != OomVerdict::kCap) {
       report_.remedies.push_back({fmt::format("Stop the other processes: {}.", Show(report_.neighbour_bytes)),
                                   report_.neighbour_bytes, RemedyBasis::kMeasured,
-                                  *report_.neighbour_bytes >= *short_bytes});
+                                  *report_.neighbour_bytes >= needed_bytes});
     }
     if (report_.idle_bytes) {
-      const bool could_help = *report_.idle_bytes >= *short_bytes;
+      const bool could_help = *report_.idle_bytes >= needed_bytes;
       report_.remedies.push_back(
           {could_help ? fmt::format("Use the {} of idle memory (expandable segments); a snapshot tells whether it can.",
                                     Show(report_.idle_bytes))

@@ -11,6 +11,11 @@ constexpr Clause kStartClauses[] = {
     {"GPU memory utilization (<decimal>, <size>)", {Fact::kShare, Fact::kWanted}},
 };
 
+// The message has two decimals, and what is short is often a difference in the second.
+std::string InGib(uint64_t size_bytes) {
+  return fmt::format("{:.2f} GiB", static_cast<double>(size_bytes) / static_cast<double>(uint64_t{1} << 30));
+}
+
 // At start: the share of the device that the engine is told to use is not free.
 void FindStart(const LogStream& stream, std::vector<OomReport>& reports) {
   ForEachMessage(stream.text, "Free memory on device", 0, 500, [&](std::string_view window, size_t at) {
@@ -40,10 +45,10 @@ void FindStart(const LogStream& stream, std::vector<OomReport>& reports) {
           "vLLM may use {} ({} of {}), but only {} is free at its start: short by {}. It is not the model: {} is in "
           "use "
           "before it is loaded.",
-          Show(report.requested_bytes), facts.Number(Fact::kShare), Show(report.capacity_bytes),
-          Show(report.free_bytes), Show(report.short_by_bytes), Show(report.neighbour_bytes));
+          InGib(*report.requested_bytes), facts.Number(Fact::kShare), InGib(*report.capacity_bytes),
+          InGib(*report.free_bytes), InGib(*report.short_by_bytes), InGib(*report.neighbour_bytes));
       report.details.push_back({"highest_share", {}, share});
-      report.remedies.push_back({fmt::format("Free {} on the device before the start.", Show(report.short_by_bytes)),
+      report.remedies.push_back({fmt::format("Free {} on the device before the start.", InGib(*report.short_by_bytes)),
                                  report.short_by_bytes, RemedyBasis::kComputed, true});
       report.remedies.push_back(
           {fmt::format("Set gpu_memory_utilization to {:.3f} or less; the cache is that much smaller.", share),

@@ -155,6 +155,15 @@ void WriteNextPeaks(JsonWriter& json, const Store& store, const HeapExplained& h
     json.Field("remove", std::string_view(next.remove));
     json.Field("new_peak_bytes", next.peak.bytes);
     json.Field("new_peak_seq", Row(next.peak.moment.seq()));
+    const uint32_t seq = next.peak.moment.seq();
+    const Timeline& timeline = heap.analysis.timeline;
+    if (seq == kNone) {
+      json.NullField("new_peak_phase");
+      json.NullField("new_peak_step");
+    } else {
+      json.Field("new_peak_phase", kPhaseNames[static_cast<size_t>(timeline.phase_of_event[seq])]);
+      json.Field("new_peak_step", Row(timeline.step_of_event[seq]));
+    }
     json.Field("gain_bytes", next.gain_bytes);
     WriteStack(json, store, "stack", next.stack);
     json.EndObject();

@@ -26,6 +26,15 @@ double NiceStep(double span, double part_count) {
   return std::max(1.0, (ratio <= 1 ? 1 : ratio <= 2 ? 2 : ratio <= 5 ? 5 : 10) * power);
 }
 
+// The most that a band holds around columns [first, last): in the hill on which they lie, not in other ones.
+uint64_t MostOfHill(std::span<const uint64_t> band, size_t first, size_t last) {
+  const uint64_t foot =
+      *std::min_element(band.begin() + static_cast<ptrdiff_t>(first), band.begin() + static_cast<ptrdiff_t>(last));
+  while (first > 0 && band[first - 1] >= foot) --first;
+  while (last < band.size() && band[last] >= foot) ++last;
+  return *std::max_element(band.begin() + static_cast<ptrdiff_t>(first), band.begin() + static_cast<ptrdiff_t>(last));
+}
+
 }  // namespace
 
 Result<Plot> Plot::Make(SessionIndex& session, HeapEntry& heap, uint32_t begin_seq, uint32_t end_seq, PlotArea area,
@@ -168,7 +177,7 @@ void Plot::DrawBandNames(Canvas& canvas, const Theme& theme) const {
     DrawBandName(canvas, theme, group, group == 0 ? bottom : edges[group - 1], edges[group]);
 }
 
-// Where the band is thick enough for its name over the whole width of the text, with its most bytes.
+// Where the band is thick enough for its name over the whole width of the text, with its most bytes there.
 void Plot::DrawBandName(Canvas& canvas, const Theme& theme, uint32_t group, const std::vector<double>& lower,
                         const std::vector<double>& upper) const {
   const std::string name(CategoryWords(CategoryFromLabel(grouping_->groups[group].key)));
@@ -191,8 +200,9 @@ void Plot::DrawBandName(Canvas& canvas, const Theme& theme, uint32_t group, cons
   }
   if (best == kNone) return;
   const double y = *std::max_element(upper.begin() + best, upper.begin() + best + columns) + best_thickness / 2 + 4.5;
-  const auto band = tile_.band_bytes.begin() + static_cast<ptrdiff_t>(group) * grid_.column_count();
-  const std::string bytes = FormatBytes(*std::max_element(band, band + grid_.column_count()));
+  const std::span<const uint64_t> band =
+      std::span<const uint64_t>(tile_.band_bytes).subspan(size_t{group} * grid_.column_count(), grid_.column_count());
+  const std::string bytes = FormatBytes(MostOfHill(band, best, best + columns));
   const double width =
       TextWidth(name + "  ", kNameSize, FontWeight::kBold) + TextWidth(bytes, kNameSize, FontWeight::kRegular);
   const double left = (ColumnX(best) + ColumnX(best + columns) - width) / 2;

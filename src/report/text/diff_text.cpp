@@ -22,6 +22,16 @@ std::string Signed(int64_t size_bytes) {
   return fmt::format("{}{}", size_bytes > 0 ? "+" : "", FormatBytes(size_bytes));
 }
 
+// The first and the last of two, or all of a row that has room for them.
+std::string Sizes(const std::vector<uint64_t>& sizes) {
+  constexpr size_t kMost = 6;
+  if (sizes.size() > kMost)
+    return PadLeft(FormatBytes(sizes.front()), 9) + " ... " + PadLeft(FormatBytes(sizes.back()), 9);
+  std::string text;
+  for (const uint64_t size_bytes : sizes) text += (text.empty() ? "" : " -> ") + PadLeft(FormatBytes(size_bytes), 9);
+  return text;
+}
+
 // "1.00 GiB to 2.00 GiB to 2.50 GiB"
 std::string Row(const std::vector<uint64_t>& sizes) {
   std::string text;
@@ -43,13 +53,12 @@ Status WriteDiffText(const DiffAnswer& answer, const TextStyle& style, size_t to
     int64_t rest_bytes = diff.DeltaBytes();
     for (size_t i = 0; i < std::min(top_count, diff.rows.size()); ++i) {
       const DiffRow& row = diff.rows[i];
-      if (row.DeltaBytes() == 0) break;
+      if (row.SpreadBytes() == 0) break;
       rest_bytes -= row.DeltaBytes();
       const Store& store = *answer.recordings[row.recording];
-      out += fmt::format("  {}  {} -> {}  {}  {}\n", PadLeft(Signed(row.DeltaBytes()), 10),
-                         PadLeft(FormatBytes(row.BeforeBytes()), 9), PadLeft(FormatBytes(row.AfterBytes()), 9),
+      out += fmt::format("  {}  {}  {}  {}\n", PadLeft(Signed(row.DeltaBytes()), 10), Sizes(row.bytes),
                          PadRight(kCategoryNames[static_cast<size_t>(row.category)], 15),
-                         Shorten(NameOf(store, row.stack), 80));
+                         Shorten(diff.is_by_category ? "" : NameOf(store, row.stack), 80));
     }
     out += fmt::format("  {}  everything else\n\n", PadLeft(Signed(rest_bytes), 10));
   }

@@ -63,8 +63,9 @@ class ExplainText {
       out_ += "  " + style_.Warn(WrapLines(finding.text, width_ - 4, 4)) + "\n";
       if (!finding.remedy.empty()) out_ += "    " + WrapLines(finding.remedy, width_ - 6, 4) + "\n";
     }
-    if (is_healthy && !heap.analysis.heap->capabilities.has_events) {
-      quiet = "Without events there is nothing to judge: only what was live at the end is known. " + quiet;
+    if (is_healthy && !heap.analysis.HasAllocationEvents()) {
+      quiet =
+          "Without events of allocations there is nothing to judge: only what was live at the end is known. " + quiet;
     } else if (is_healthy) {
       quiet = quiet.empty() ? "No fault found." : "No fault found. " + quiet;
     }
@@ -180,10 +181,13 @@ class ExplainText {
   void WriteNextPeaks(const HeapExplained& heap) {
     if (heap.next_peaks.empty()) return;
     Heading("The peak if one of these were gone");
+    const bool has_events = heap.analysis.HasAllocationEvents();
     for (const NextPeak& next : heap.next_peaks) {
       if (next.gain_bytes == 0) continue;
-      out_ += fmt::format("  {}  lower by {} without {}\n", PadLeft(FormatBytes(next.peak.bytes), 10),
-                          FormatBytes(next.gain_bytes), next.category ? CategoryWords(*next.category) : next.remove);
+      std::string line = fmt::format("lower by {} without {}", FormatBytes(next.gain_bytes),
+                                     next.category ? CategoryWords(*next.category) : next.remove);
+      if (has_events) line += ", then " + PlaceOf(heap.analysis, next.peak.moment);
+      out_ += fmt::format("  {}  {}\n", PadLeft(FormatBytes(next.peak.bytes), 10), WrapLines(line, width_ - 14, 14));
     }
   }
 

@@ -47,6 +47,13 @@ class OomText {
     const auto any_heap = [&](auto&& holds) { return std::any_of(store.heaps.begin(), store.heaps.end(), holds); };
     if (!any_heap([](const Heap& heap) { return heap.capabilities.has_events; }))
       return "The file holds no events: whether an allocation failed is not in it.\n";
+    const bool keeps_last_event = !any_heap([](const Heap& heap) { return heap.events.size() > 1; });
+    if (keeps_last_event)
+      return WrapLines(
+                 "Cannot tell: the recorder kept its last event only, as with enabled='state' and by default in old "
+                 "versions of PyTorch. Record with enabled='all'.",
+                 width_, 0) +
+             "\n";
     if (!any_heap([](const Heap& heap) {
           return heap.lower_bound == LowerBoundReason::kRingOverflow ||
                  heap.lower_bound == LowerBoundReason::kTruncated;
@@ -95,7 +102,7 @@ class OomText {
 
   void WriteRemedies(const OomReport& report) {
     if (report.remedies.empty()) return;
-    out_ += fmt::format("\n  {}\n", style_.Bold("What would change it"));
+    out_ += fmt::format("\n  {}\n", style_.Bold("What would have let this request fit"));
     for (const OomRemedy& remedy : report.remedies) {
       const std::string fits = !remedy.would_fit ? "may fit" : *remedy.would_fit ? "fits" : "does not fit";
       out_ += fmt::format(

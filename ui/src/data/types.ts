@@ -255,7 +255,7 @@ export interface ExplainHeap {
   bands: Band[];
   marks: Mark[];
   labels: RunLabel[];
-  next_peak: { remove: string; new_peak_bytes: number; new_peak_seq: number | null; gain_bytes: number }[];
+  next_peak: import("./next_peak.ts").NextPeak[];
   growth: { kind: string; bytes_per_step: number | null; begin_step: number | null } | null;
 }
 

@@ -9,6 +9,14 @@ import type { View } from "../view.ts";
 
 type Row = ExplainHeap["next_peak"][number];
 
+/** "backward of step 1", as far as it is known. */
+function placeOfNextPeak({ new_peak_phase: phase, new_peak_step: step, new_peak_seq: seq }: Row): string {
+  if (seq === null) return "before the first event";
+  const named = phase !== null && phase !== "other";
+  if (step === null) return named ? phase : "outside all steps";
+  return named ? `${phase} of step ${formatCount(step)}` : `step ${formatCount(step)}`;
+}
+
 const columns: Column<Row>[] = [
   { id: "remove", title: "without", value: (row) => categoryLabel(row.remove) },
   {
@@ -27,6 +35,7 @@ const columns: Column<Row>[] = [
     value: (row) => row.gain_bytes,
     cell: (row) => formatByteChange(-row.gain_bytes),
   },
+  { id: "new_peak_phase", title: "then in", width: "170px", value: placeOfNextPeak },
   {
     id: "new_peak_seq",
     title: "at event",
