@@ -11,6 +11,8 @@ namespace {
 // Counters have 8 bytes, losses that a program takes the gradient of have no more than these.
 constexpr uint64_t kFloatBytes = 4;
 constexpr size_t kFewestGradients = 4;
+// What more of them leave for good is something else, as a graph that a loop keeps.
+constexpr ptrdiff_t kMostLasting = 2;
 
 class GradientPassFinder {
  public:
@@ -26,8 +28,8 @@ class GradientPassFinder {
       const OrderEvent& event = events_[i];
       const bool is_root = event.is_alloc && event.size_bytes <= kFloatBytes && event.free_index != kNone;
       if (!is_root || event.free_index < i + 2 * kFewestGradients) continue;
-      if (const size_t count = CountGradients(i, event.free_index); count > 0)
-        found.push_back({i, event.free_index, count});
+      const GradientPass pass = CountGradients(i, event.free_index);
+      if (pass.gradient_count > 0) found.push_back(pass);
     }
     std::sort(found.begin(), found.end(), [](const GradientPass& a, const GradientPass& b) {
       if (a.gradient_count != b.gradient_count) return a.gradient_count > b.gradient_count;
@@ -41,6 +43,8 @@ class GradientPassFinder {
     }
     std::vector<GradientPass> in_order;
     for (const auto& [begin, pass] : passes) in_order.push_back(pass);
+    const auto lasts = [](const GradientPass& pass) { return pass.lasting_count * 2 > pass.gradient_count; };
+    if (std::count_if(in_order.begin(), in_order.end(), lasts) > kMostLasting) std::erase_if(in_order, lasts);
     return in_order;
   }
 
@@ -53,11 +57,11 @@ class GradientPassFinder {
                                found->second.begin());
   }
 
-  // How many gradients are made in the life of a root; 0 where what is made are not all gradients, or not only.
-  size_t CountGradients(uint32_t begin, uint32_t end) {
+  // The gradients that are made in the life of a root; none where what is made are not all gradients, or not only.
+  GradientPass CountGradients(uint32_t begin, uint32_t end) {
     looked_at_ += end - begin;
     FlatMap<uint64_t, size_t> count_of_size;
-    size_t gradient_count = 0;
+    GradientPass pass = {begin, end};
     size_t other_count = 0;
     size_t rise_count = 0;  // a weight that comes later than the one before, of those that alone have their size
     size_t fall_count = 0;
@@ -70,15 +74,17 @@ class GradientPassFinder {
         other_count += weight_count == 0 ? 1 : 0;
         continue;
       }
-      if (++count_of_size[size_bytes] > weight_count) return 0;
-      ++gradient_count;
+      if (++count_of_size[size_bytes] > weight_count) return {};
+      ++pass.gradient_count;
+      pass.lasting_count += events_[i].free_index == kNone ? 1 : 0;
       if (weight_count != 1) continue;
       const uint32_t weight = weights_.find(size_bytes)->second.front();
       (last_weight != kNone && weight > last_weight ? rise_count : fall_count) += 1;
       last_weight = weight;
     }
-    const bool makes_others = other_count * 4 >= gradient_count;
-    return gradient_count >= kFewestGradients && makes_others && fall_count >= rise_count ? gradient_count : 0;
+    const bool makes_others = other_count * 4 >= pass.gradient_count;
+    const bool is_backward = pass.gradient_count >= kFewestGradients && makes_others && fall_count >= rise_count;
+    return is_backward ? pass : GradientPass();
   }
 
   // Lives are looked at no longer than this for each event together.

@@ -15,6 +15,7 @@ struct GradientPass {
   uint32_t begin = 0;
   uint32_t end = 0;
   size_t gradient_count = 0;  // made in it
+  size_t lasting_count = 0;   // of them, those that are never given back
 };
 
 /// Scalars in whose life blocks are made that outlive it and have sizes of weights, no more of a size than there are

@@ -95,5 +95,23 @@ TEST(GradientPasses, StatesOfAnOptimizerAreNoGradients) {
   EXPECT_TRUE(FindGradientPasses(CollectOrderEvents(store, store.heaps[0])).empty());
 }
 
+// total = total + model(x): each turn keeps its graph, whose blocks are no weights of the next.
+TEST(GradientPasses, GraphsThatALoopKeepsAreNoGradients) {
+  TestProgram program(false);
+  LoadModel(program);
+  uint32_t total = program.Alloc(4, {});
+  for (int turn = 0; turn < 8; ++turn) {
+    for (int layer = 0; layer < kLayers; ++layer) {
+      program.Alloc(kActivationBytes + WeightBytes(layer), {});
+      program.Free(program.Alloc(2 * kActivationBytes, {}), {});
+    }
+    const uint32_t sum = program.Alloc(4, {});
+    program.Free(total, {});
+    total = sum;
+  }
+  const Store store = program.Finish();
+  EXPECT_TRUE(FindGradientPasses(CollectOrderEvents(store, store.heaps[0])).empty());
+}
+
 }  // namespace
 }  // namespace memstrata

@@ -44,6 +44,15 @@ std::vector<Phase> NextStrongPhases(const std::vector<Phase>& phases) {
   return next;
 }
 
+// Whether a jump leads to the line that called the forward, or to an earlier one: a loop behind it, over the batches of
+// an evaluation, does not.
+bool GoesAbove(const Store& store, const StackTable& stacks, const LoopJump& jump, uint32_t forward_stack) {
+  if (stacks.depth[forward_stack] <= stacks.depth[jump.loop_node]) return true;
+  const uint32_t forward = CallerAt(stacks, forward_stack, static_cast<uint16_t>(stacks.depth[jump.loop_node] + 1));
+  const FrameTable& frames = store.stacks.frames();
+  return frames.line[stacks.frame[jump.to_node].value] <= frames.line[stacks.frame[forward].value];
+}
+
 // Cycles by jumps of the training loop: it starts over after a backward, in a function that called the forward as well
 // as the backward and the update. Where a branch of the loop goes another way once, it starts over
 // without a jump when it comes back to a call that has made whole cycles before. A second loop starts behind the first.
@@ -65,7 +74,8 @@ std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std
     while (jump != jumps.end() && jump->seq < seq) ++jump;
     const bool jumped = jump != jumps.end() && jump->seq == seq;
     const bool starts_forward = next_strong[seq] == Phase::kForward || next_strong[seq] == Phase::kZeroGrad;
-    const bool starts_over = jumped && caller != kNone && IsCalledFrom(stacks, caller, jump->loop_node);
+    const bool starts_over = jumped && caller != kNone && IsCalledFrom(stacks, caller, jump->loop_node) &&
+                             GoesAbove(store, stacks, *jump, forward_stack);
     const uint32_t stack = calls.node_of_stack.empty() ? 0 : calls.NodeOf(store.events.stack[heap.events.begin + seq]);
     const auto comes_back = [&] {
       const uint32_t beside = caller == kNone ? kNone : CallerAt(stacks, stack, stacks.depth[caller]);

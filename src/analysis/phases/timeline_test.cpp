@@ -270,6 +270,37 @@ void CallModel(TestProgram& program) {
   program.Free(program.Alloc(4096, {"<module>@serve.py:10"}), {"<module>@serve.py:10"});
 }
 
+// An update that works in place leaves no events; the loop of the evaluation behind it starts no step.
+TEST(Timeline, AnEvaluationAfterAnUpdateWithoutEventsStartsNoStep) {
+  TestProgram program;
+  std::vector<uint32_t> begins;
+  std::vector<uint32_t> gradients;
+  const auto forward = [&](std::string_view line) {
+    return program.Alloc(1 << 20, {"<module>@a.py:1", line, "_call_impl@torch/nn/modules/module.py:1700"});
+  };
+  for (int step = 0; step < 4; ++step) {
+    begins.push_back(program.event_count());
+    for (; !gradients.empty(); gradients.pop_back())
+      program.Free(gradients.back(), {"<module>@a.py:1", "main@a.py:10", "zero_grad@torch/optim/optimizer.py:900"});
+    program.Alloc(4096, {"<module>@a.py:1", "main@a.py:11"});
+    const uint32_t kept = forward("main@a.py:12");
+    const uint32_t root =
+        program.Alloc(4, {"<module>@a.py:1", "main@a.py:13", "_make_grads@torch/autograd/__init__.py:2"});
+    for (int i = 0; i < 4; ++i) gradients.push_back(program.Alloc(2 << 20, {}));
+    program.Free(kept, {});
+    program.Free(root, {"<module>@a.py:1", "main@a.py:13"});
+    for (int batch = 0; batch < 3; ++batch) {
+      const uint32_t input = program.Alloc(4096, {"<module>@a.py:1", "main@a.py:20"});
+      program.Free(forward("main@a.py:21"), {"<module>@a.py:1", "main@a.py:22"});
+      program.Free(input, {"<module>@a.py:1", "main@a.py:23"});
+    }
+  }
+  const Store store = program.Finish();
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  ASSERT_EQ(timeline.steps.size(), begins.size());
+  for (size_t step = 0; step < begins.size(); ++step) EXPECT_EQ(timeline.steps[step].begin_seq, begins[step]) << step;
+}
+
 // for x in batches: total = total + model(x) — all of it is called from one line, and the graph of each turn is kept.
 TEST(Timeline, TurnsOfALoopOfOneLineAreSteps) {
   constexpr std::string_view kLine = "<module>@run.py:7";
