@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <span>
 
-#include "analysis/category/parameter_sizes.h"
+#include "analysis/growth/growth_holder.h"
 #include "analysis/growth/out_of_memory_end.h"
+#include "analysis/growth/rises.h"
 #include "analysis/growth/shape_cache.h"
 #include "analysis/growth/step_levels.h"
 #include "analysis/heap_analysis.h"
-#include "base/flat_map.h"
 #include "index/heap_state.h"
 
 namespace memstrata {
@@ -20,40 +21,6 @@ constexpr size_t kFirstSteadyStep = 1;
 // where they come with every step.
 constexpr uint64_t kNoiseShare = 2'000;
 constexpr int64_t kNoiseBytes = 64 << 10;
-
-struct StackBytes {
-  StackId stack{0};
-  uint64_t bytes = 0;
-  uint64_t parameter_like_bytes = 0;  // of blocks with the size of a parameter
-};
-
-// Who holds what steps [from, to) left behind and is live at the end of the last complete step.
-StackBytes FindHolder(const HeapAnalysis& analysis, uint32_t from_seq, uint32_t to_seq, uint32_t end_seq) {
-  const AllocationTable& table = analysis.store->allocations;
-  const auto parameter_sizes = CountParameterSizes(*analysis.store, *analysis.heap, analysis.categories);
-  FlatMap<uint32_t, uint64_t> by_stack;
-  StackBytes total;
-  for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
-    const uint32_t begin = table.alloc_seq[row];
-    if (begin == kNone || begin < from_seq || begin >= to_seq || table.free_requested_seq[row] < end_seq) continue;
-    const uint64_t bytes = BlockBytesOrRequested(table, row);
-    by_stack[table.stack[row].value] += bytes;
-    total.bytes += bytes;
-    if (parameter_sizes.contains(table.size_bytes[row])) total.parameter_like_bytes += bytes;
-  }
-  uint64_t most = 0;
-  for (const auto& [stack, bytes] : by_stack) {
-    if (stack == 0 || bytes < most || (bytes == most && stack > total.stack.value)) continue;
-    most = bytes;
-    total.stack = {stack};
-  }
-  return total;
-}
-
-int64_t Median(std::vector<int64_t> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
 
 // The rise of a step where memory rises for several steps in a row and then falls by more than one of them. Steps that
 // alternate between two levels are no sawtooth.
@@ -121,56 +88,14 @@ uint64_t GrowthOfReserved(const HeapAnalysis& analysis) {
   return is_much ? static_cast<uint64_t>(growth) : 0;
 }
 
-StackBytes NameHolder(const HeapAnalysis& analysis, size_t from_step, size_t to_step, Growth& growth) {
+GrowthHolder NameHolder(const HeapAnalysis& analysis, size_t from_step, size_t to_step, Growth& growth) {
   const std::vector<StepSpan>& steps = analysis.timeline.steps;
-  const StackBytes holder =
-      FindHolder(analysis, steps[from_step].begin_seq, steps[to_step - 1].end_seq, steps.back().begin_seq);
+  const GrowthHolder holder =
+      FindGrowthHolder(analysis, steps[from_step].begin_seq, steps[to_step - 1].end_seq, steps.back().begin_seq);
   growth.holder_bytes = holder.bytes;
+  growth.largest_holder_bytes = holder.largest_bytes;
   if (holder.stack.value != 0) growth.holder_stack = holder.stack;
   return holder;
-}
-
-/// What steps add where memory never falls back: `changes[i]` is that of step kFirstSteadyStep + i.
-struct Rises {
-  std::vector<size_t> at;  // indices into the changes
-  int64_t total_bytes = 0;
-  int64_t median_bytes = 0;
-  size_t looked_at_count = 0;  // changes in all
-  size_t largest_gap = 1;      // in steps, between two of them
-
-  size_t quiet_after() const { return looked_at_count - 1 - at.back(); }
-  /// Of the changes since the first rise, four of five rise.
-  bool IsSteady() const { return at.size() * 10 >= (looked_at_count - at.front()) * 8; }
-};
-
-std::optional<Rises> FindRises(const std::vector<int64_t>& changes, int64_t noise) {
-  Rises rises;
-  rises.looked_at_count = changes.size();
-  std::vector<int64_t> values;
-  for (size_t i = 0; i < changes.size(); ++i) {
-    if (changes[i] < -noise) return std::nullopt;
-    if (changes[i] <= noise) continue;
-    if (!rises.at.empty()) rises.largest_gap = std::max(rises.largest_gap, i - rises.at.back());
-    rises.at.push_back(i);
-    values.push_back(changes[i]);
-    rises.total_bytes += changes[i];
-  }
-  if (rises.at.empty()) return std::nullopt;
-  rises.median_bytes = Median(values);
-  return rises;
-}
-
-// Three steps that left something make a rule, unless nothing more came for long: twice as many steps as the longest
-// wait before.
-bool GoesOn(const Rises& rises) {
-  const size_t fewest = rises.IsSteady() ? 2 : 3;
-  return rises.at.size() >= fewest && rises.quiet_after() <= 2 * rises.largest_gap;
-}
-
-// The mean from the first rise to the last one, which leaves the wait after the last out.
-int64_t MeanPerStep(const Rises& rises, const std::vector<int64_t>& changes) {
-  const auto steps = static_cast<int64_t>(rises.at.back() - rises.at.front());
-  return steps == 0 ? rises.total_bytes : (rises.total_bytes - changes[rises.at.front()]) / steps;
 }
 
 // One jump may lie across the border of two steps. What warms up does not wait for a step that leaves nothing.
@@ -179,10 +104,17 @@ bool IsOneJump(const Rises& rises, const std::vector<uint64_t>& level_bytes) {
   return rises.at.size() == 2 && rises.largest_gap == 1 && level_bytes[first] == level_bytes[first - 1];
 }
 
-// Whether what is live rose with the one step that kept more: fewer blocks that come and go may hide as much.
-bool RisesInAll(const Rises& rises, const std::vector<uint64_t>& level_bytes, int64_t noise) {
-  const size_t step = kFirstSteadyStep + rises.at.front();
-  return rises.at.size() > 1 || level_bytes[step + 1] > level_bytes[step] + static_cast<uint64_t>(noise);
+// Whether what is live rose with the few steps that kept more: fewer blocks that come and go may hide as much, and the
+// allocator may have given larger blocks for the same requests.
+bool RisesInAll(const HeapAnalysis& analysis, const Rises& rises, int64_t noise) {
+  constexpr size_t kFew = 3;
+  if (rises.at.size() > kFew) return true;
+  const auto live_before = [&](size_t step) {
+    return static_cast<int64_t>(analysis.live.At(Moment{analysis.timeline.steps[step].begin_seq}));
+  };
+  const int64_t rise =
+      live_before(kFirstSteadyStep + rises.at.back() + 1) - live_before(kFirstSteadyStep + rises.at.front());
+  return rise > std::max(noise, rises.total_bytes / 2);
 }
 
 bool LoadsAgain(const HeapAnalysis& analysis) {
@@ -191,39 +123,50 @@ bool LoadsAgain(const HeapAnalysis& analysis) {
                      [](const PhaseSpan& span) { return span.phase == Phase::kLoad && span.step != kNone; });
 }
 
-// Memory that never falls back: a leak where more comes until the end, else what one step or some have left. A state as
-// large as parameters is warm-up, and so is a cache that grows with new shapes only.
-void JudgeRises(const HeapAnalysis& analysis, const std::vector<int64_t>& changes, const Rises& rises, Growth& growth) {
-  const size_t first = kFirstSteadyStep + rises.at.front();
-  const size_t last = kFirstSteadyStep + rises.at.back();
-  growth.begin_step = static_cast<uint32_t>(first);
-  growth.last_rising_step = static_cast<uint32_t>(last);
+void Describe(const Rises& rises, Growth& growth) {
+  growth.begin_step = static_cast<uint32_t>(kFirstSteadyStep + rises.at.front());
+  growth.last_rising_step = static_cast<uint32_t>(kFirstSteadyStep + rises.at.back());
   growth.rising_step_count = static_cast<uint32_t>(rises.at.size());
-  growth.bytes_per_rise = rises.median_bytes;
+  growth.median_rise_bytes = rises.median_bytes;
+  growth.smallest_rise_bytes = rises.smallest_bytes;
+  growth.largest_rise_bytes = rises.largest_bytes;
+}
+
+bool IsShapeCache(const HeapAnalysis& analysis, const Rises& rises) {
   std::vector<uint32_t> rising_steps;
   for (const size_t at : rises.at) rising_steps.push_back(static_cast<uint32_t>(kFirstSteadyStep + at));
-  growth.is_shape_cache = rises.at.size() >= 2 && GrowsWithNewShapes(analysis, rising_steps);
-  if (growth.is_shape_cache) {
-    growth.kind = GrowthKind::kWarmUp;
-    growth.bytes_per_step = rises.total_bytes;
-    NameHolder(analysis, first, last + 1, growth);
-    return;
+  return rises.at.size() >= 2 && GrowsWithNewShapes(analysis, rising_steps);
+}
+
+void JudgeLeak(const HeapAnalysis& analysis, std::span<const int64_t> changes, const Rises& leak, Growth& growth) {
+  Describe(leak, growth);
+  const Slope slope = FindSlope(changes, leak);
+  growth.kind = GrowthKind::kLeak;
+  growth.bytes_per_step = slope.bytes_per_step;
+  growth.are_rises_alike = slope.is_alike;
+  growth.period = static_cast<uint32_t>(slope.period);
+  NameHolder(analysis, *growth.begin_step, analysis.timeline.steps.size() - 1, growth);
+}
+
+// Memory that never falls back: a leak where more comes until the end, else what one step or some have left. A state as
+// large as parameters is warm-up, and so is a cache that grows with new shapes only.
+void JudgeRises(const HeapAnalysis& analysis, std::span<const int64_t> changes, const Rises& rises, Growth& growth) {
+  growth.is_shape_cache = IsShapeCache(analysis, rises);
+  if (!growth.is_shape_cache) {
+    if (const std::optional<Rises> leak = FindLeak(changes, rises)) return JudgeLeak(analysis, changes, *leak, growth);
   }
-  if (GoesOn(rises)) {
-    growth.kind = GrowthKind::kLeak;
-    growth.bytes_per_step = rises.IsSteady() ? rises.median_bytes : MeanPerStep(rises, changes);
-    NameHolder(analysis, first, analysis.timeline.steps.size() - 1, growth);
-    return;
-  }
-  const StackBytes holder = NameHolder(analysis, first, last + 1, growth);
+  const Rises early = growth.is_shape_cache ? rises : WithoutAfterthoughts(changes, rises);
+  Describe(early, growth);
+  growth.bytes_per_step = early.total_bytes;
+  growth.later_bytes = rises.total_bytes - early.total_bytes;
+  const GrowthHolder holder = NameHolder(analysis, *growth.begin_step, growth.last_rising_step + 1, growth);
   const bool is_state = holder.parameter_like_bytes * 10 > holder.bytes * 9 && !LoadsAgain(analysis);
-  growth.bytes_per_step = rises.total_bytes;
-  if (is_state) {
+  if (growth.is_shape_cache || is_state) {
     growth.kind = GrowthKind::kWarmUp;
-  } else if (rises.at.size() == 1 || IsOneJump(rises, growth.level_bytes)) {
+  } else if (early.at.size() == 1 || IsOneJump(early, growth.level_bytes)) {
     growth.kind = GrowthKind::kOneOff;
   } else {
-    growth.kind = rises.quiet_after() > 2 * rises.largest_gap ? GrowthKind::kWarmUp : GrowthKind::kUnknown;
+    growth.kind = early.HasEnded() ? GrowthKind::kWarmUp : GrowthKind::kUnknown;
   }
 }
 
@@ -242,7 +185,8 @@ void JudgeTooth(const HeapAnalysis& analysis, const std::vector<int64_t>& change
 std::optional<Rises> SmallSteadyRises(const std::vector<int64_t>& changes) {
   constexpr size_t kFewestSteps = 4;
   const std::optional<Rises> rises = FindRises(changes, kNoiseBytes);
-  const bool is_steady = rises && rises->at.size() >= kFewestSteps && rises->at.size() * 10 >= changes.size() * 8;
+  const bool is_steady = rises && rises->at.size() >= kFewestSteps && rises->at.size() * 10 >= changes.size() * 8 &&
+                         FindLeak(changes, *rises);
   return is_steady ? rises : std::nullopt;
 }
 
@@ -251,8 +195,8 @@ void Judge(const HeapAnalysis& analysis, const std::vector<int64_t>& changes, Gr
   constexpr size_t kFewestChangesForOne = 3;  // of fewer, a single rise says nothing
   if (const auto tooth = RiseOfTooth(changes, noise)) return JudgeTooth(analysis, changes, *tooth, noise, growth);
   const std::optional<Rises> rises = FindRises(changes, noise);
-  const bool is_rise = rises && RisesInAll(*rises, growth.level_bytes, noise);
-  if (is_rise && (GoesOn(*rises) || changes.size() >= kFewestChangesForOne))
+  const bool is_rise = rises && RisesInAll(analysis, *rises, noise);
+  if (is_rise && (FindLeak(changes, *rises) || changes.size() >= kFewestChangesForOne))
     return JudgeRises(analysis, changes, *rises, growth);
   if (const std::optional<Rises> small = SmallSteadyRises(changes))
     return JudgeRises(analysis, changes, *small, growth);
@@ -299,7 +243,7 @@ Growth FindGrowth(const HeapAnalysis& analysis) {
     return growth;
   }
   Judge(analysis, changes, growth);
-  if (growth.kind == GrowthKind::kLeak) growth.ends_in_oom = FindOutOfMemoryEnd(analysis, *growth.bytes_per_step);
+  if (growth.kind == GrowthKind::kLeak) growth.ends_in_oom = FindOutOfMemoryEnd(analysis, growth);
   return growth;
 }
 

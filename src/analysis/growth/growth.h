@@ -29,22 +29,29 @@ struct OutOfMemoryEnd {
   uint32_t step = 0;
   uint64_t requested_bytes = 0;
   bool is_recorded = false;  // it happened; else it follows from the capacity, at the latest
+  bool is_estimate = false;  // steps add unlike amounts: neither the step nor the request is sure
 };
 
 struct Growth {
   GrowthKind kind = GrowthKind::kNoGrowth;
-  std::optional<int64_t> bytes_per_step;  // in blocks of the allocator, the mean where not every step adds; of a
-                                          // one-off or warm-up, all of it; of no growth, the
+  std::optional<int64_t> bytes_per_step;  // in blocks of the allocator, the mean where not every step adds or they add
+                                          // unlike amounts; of a one-off or warm-up, all of it; of no growth, the
                                           // median where it is next to nothing
   std::optional<uint32_t> begin_step;
   std::optional<StackId> holder_stack;  // of the most bytes that stay
-  uint64_t holder_bytes = 0;
-  uint32_t step_count = 0;         // steps looked at
-  bool is_generation = false;      // of one text: its cache grows by design
-  uint32_t rising_step_count = 0;  // steps from `begin_step` on that left something
-  uint32_t last_rising_step = 0;   // the last of them
-  int64_t bytes_per_rise = 0;      // the median of what these left
-  bool is_shape_cache = false;     // just the steps that bring a new shape left something
+  uint64_t holder_bytes = 0;            // of all that stays
+  uint64_t largest_holder_bytes = 0;    // of the line that `holder_stack` ends in
+  uint32_t step_count = 0;              // steps looked at
+  bool is_generation = false;           // of one text: its cache grows by design
+  uint32_t rising_step_count = 0;       // steps from `begin_step` on that left something
+  uint32_t last_rising_step = 0;        // the last of them
+  int64_t median_rise_bytes = 0;        // of what these left
+  int64_t smallest_rise_bytes = 0;
+  int64_t largest_rise_bytes = 0;
+  bool are_rises_alike = false;  // of a leak: nearly all of them left about the same
+  uint32_t period = 0;           // of a leak: steps after which the same rises come again; 0 = none
+  int64_t later_bytes = 0;       // of a one-off or warm-up: next to nothing, left by steps after these
+  bool is_shape_cache = false;   // just the steps that bring a new shape left something
   std::optional<OutOfMemoryEnd> ends_in_oom;
   uint64_t reserved_growth_bytes = 0;   // of fragmentation: what the allocator reserves more at the end
   std::optional<uint64_t> tooth_bytes;  // of a sawtooth: the largest fall

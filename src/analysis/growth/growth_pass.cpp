@@ -12,8 +12,13 @@ namespace {
 // call that has ended.
 std::string HeldBy(const HeapAnalysis& analysis, const Growth& growth) {
   if (!growth.holder_stack) return "";
+  const bool is_most = growth.largest_holder_bytes * 2 > growth.holder_bytes;
+  const std::string share =
+      is_most
+          ? "most"
+          : FormatPercent(static_cast<double>(growth.largest_holder_bytes) / static_cast<double>(growth.holder_bytes));
   std::string text =
-      fmt::format(", most of it allocated in {}", UsefulFrameName(*analysis.store, *growth.holder_stack));
+      fmt::format(", {} of it allocated in {}", share, UsefulFrameName(*analysis.store, *growth.holder_stack));
   const std::string caller = ModelCallerName(*analysis.store, *growth.holder_stack);
   if (!caller.empty()) text += fmt::format(", called from {}", caller);
   return text;
@@ -22,6 +27,7 @@ std::string HeldBy(const HeapAnalysis& analysis, const Growth& growth) {
 std::string EndOf(const Growth& growth) {
   if (!growth.ends_in_oom) return "";
   const OutOfMemoryEnd& end = *growth.ends_in_oom;
+  if (end.is_estimate) return fmt::format(" Memory runs out in about step {}.", end.step);
   return fmt::format(" {} step {}, at a request of {}.",
                      end.is_recorded ? "It ends in out-of-memory in" : "Memory runs out at the latest in", end.step,
                      FormatBytes(end.requested_bytes));
@@ -36,17 +42,28 @@ std::string StepsThatRose(const Growth& growth) {
 // The change of the last step is not looked at: it may hold the end of the program.
 std::string LaterSteps(const Growth& growth) {
   const bool is_last = growth.last_rising_step + 2 >= growth.step_count;
-  return is_last ? "no later step shows whether more comes" : "later steps add nothing";
+  if (is_last) return "no later step shows whether more comes";
+  if (growth.later_bytes > 0) return fmt::format("later steps add only {} in all", FormatBytes(growth.later_bytes));
+  return "later steps add nothing";
+}
+
+std::string SizesOfRises(const Growth& growth) {
+  return fmt::format("{} to {}", FormatBytes(growth.smallest_rise_bytes), FormatBytes(growth.largest_rise_bytes));
 }
 
 std::string LeakSentence(const Growth& growth, const std::string& held_by) {
   const uint32_t first = growth.begin_step.value_or(0);
   const std::string per_step = FormatBytes(growth.bytes_per_step.value_or(0));
-  if (!growth.EachStepRises())
-    return fmt::format("{} of {} steps leave {} more each, {} a step on average{}.{}", growth.rising_step_count,
-                       growth.step_count, FormatBytes(growth.bytes_per_rise), per_step, held_by, EndOf(growth));
+  if (!growth.EachStepRises()) {
+    const std::string each = growth.are_rises_alike ? fmt::format("{} more each", FormatBytes(growth.median_rise_bytes))
+                                                    : fmt::format("{} more", SizesOfRises(growth));
+    return fmt::format("{} of {} steps leave {}, {} a step on average{}.{}", growth.rising_step_count,
+                       growth.step_count, each, per_step, held_by, EndOf(growth));
+  }
   const std::string who = first <= 1 ? "Each step" : fmt::format("From step {} on each step", first);
-  return fmt::format("{} leaves {} more{}.{}", who, per_step, held_by, EndOf(growth));
+  if (growth.are_rises_alike) return fmt::format("{} leaves {} more{}.{}", who, per_step, held_by, EndOf(growth));
+  return fmt::format("{} leaves more, {} on average ({}){}.{}", who, per_step, SizesOfRises(growth), held_by,
+                     EndOf(growth));
 }
 
 std::string SentenceOfGeneration(const Growth& growth) {
@@ -90,8 +107,9 @@ std::string Sentence(const HeapAnalysis& analysis, const Growth& growth) {
           "Reserved memory grows by {} over {}, what stays live does not: free blocks do not fit the requests.",
           FormatBytes(growth.reserved_growth_bytes), FormatCount(growth.step_count, "step"));
     case GrowthKind::kUnknown:
-      return fmt::format("{} leave {} in all that stays{}; twice does not tell whether more comes.",
-                         StepsThatRose(growth), amount, held_by);
+      return fmt::format("{} leave {} in all that stays{}; {} whether more comes.", StepsThatRose(growth), amount,
+                         held_by,
+                         growth.rising_step_count == 2 ? "twice does not tell" : "too few steps follow to tell");
     case GrowthKind::kNoGrowth:
       break;
   }

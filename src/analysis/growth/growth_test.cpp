@@ -114,7 +114,7 @@ TEST(Growth, ALeakOfEveryThirdStepIsALeak) {
   const Growth growth = training.Judge();
   ASSERT_EQ(growth.kind, GrowthKind::kLeak);
   EXPECT_EQ(growth.rising_step_count, 4U);
-  EXPECT_EQ(growth.bytes_per_rise, 16 << 20);
+  EXPECT_EQ(growth.median_rise_bytes, 16 << 20);
   EXPECT_EQ(growth.bytes_per_step, (16 << 20) / 3);
   EXPECT_FALSE(growth.EachStepRises());
 }
@@ -178,6 +178,63 @@ TEST(Growth, ACacheByShapeGrowsWithNewShapesOnly) {
   EXPECT_EQ(growth.kind, GrowthKind::kWarmUp);
   EXPECT_TRUE(growth.is_shape_cache);
   EXPECT_EQ(growth.bytes_per_step, (6 + 8 + 10 + 12 + 14) << 20);
+}
+
+// Each step's shape is new, as is that of what it leaves: that tells no cache from a leak.
+TEST(Growth, ShapesThatNeverComeAgainShowNoCache) {
+  Training training;
+  for (uint64_t step = 0; step < 10; ++step) {
+    training.Step((4 + step) << 20);
+    training.Keep(2 << 20);
+  }
+  EXPECT_EQ(training.Judge().kind, GrowthKind::kLeak);
+}
+
+// The largest block of each forward is the same: smaller ones tell the shapes apart.
+TEST(Growth, ACacheByShapeIsSeenBesideLargerBlocks) {
+  Training training;
+  std::vector<uint64_t> seen;
+  for (const uint64_t shape : {4, 6, 4, 8, 10, 6, 8, 12, 4, 10, 14, 6, 4}) {
+    training.program.Free(training.program.Alloc(64 << 20, {"<module>@train.py:9", "train@train.py:2",
+                                                            "forward@torch/nn/modules/linear.py:100"}),
+                          {});
+    training.Step(shape << 20);
+    if (std::find(seen.begin(), seen.end(), shape) == seen.end()) training.Keep(shape << 20);
+    seen.push_back(shape);
+  }
+  EXPECT_TRUE(training.Judge().is_shape_cache);
+}
+
+// A buffer of limited length: full after half of the steps.
+TEST(Growth, ABufferThatFillsUpIsNoLeak) {
+  Training training;
+  std::vector<uint32_t> buffer;
+  for (int step = 0; step < 30; ++step) {
+    training.Step();
+    buffer.push_back(training.Keep(2 << 20));
+    if (buffer.size() <= 14) continue;
+    training.program.Free(buffer.front(), {"<module>@train.py:9", "train@train.py:5"});
+    buffer.erase(buffer.begin());
+  }
+  const Growth growth = training.Judge();
+  EXPECT_TRUE(growth.kind == GrowthKind::kNoGrowth || growth.kind == GrowthKind::kWarmUp);
+}
+
+// The leak of unlike steps has the mean of whole rounds, and the line that holds most has its share of it.
+TEST(Growth, ALeakOfUnlikeStepsHasItsMean) {
+  Training training;
+  for (int step = 0; step < 14; ++step) {
+    training.Step();
+    training.Keep(uint64_t{10} << 20 << (step % 3));
+    training.program.Alloc(6 << 20, {"<module>@train.py:9", "train@train.py:6", "log@train.py:30"});
+  }
+  const Growth growth = training.Judge();
+  ASSERT_EQ(growth.kind, GrowthKind::kLeak);
+  EXPECT_EQ(growth.period, 3U);
+  EXPECT_EQ(growth.bytes_per_step, (int64_t{70} << 20) / 3 + (6 << 20));
+  EXPECT_FALSE(growth.are_rises_alike);
+  EXPECT_LT(growth.largest_holder_bytes, growth.holder_bytes);
+  EXPECT_GT(growth.largest_holder_bytes * 2, growth.holder_bytes);
 }
 
 TEST(Growth, WhatStopsIsNoLeak) {

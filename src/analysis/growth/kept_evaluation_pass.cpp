@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/frames/useful_frame.h"
 #include "base/flat_map.h"
 #include "base/units.h"
@@ -19,19 +21,52 @@ bool IsLiveAtPeak(const HeapAnalysis& analysis, uint32_t row) {
          (table.free_requested_seq[row] == kNone || table.free_requested_seq[row] > peak);
 }
 
+/// Blocks made in evaluations, by the span they were made in.
+struct Evaluation {
+  uint64_t made_count = 0;
+  uint64_t kept_count = 0;  // live at the peak
+};
+
+// A forward with a graph keeps an input or output of most of its layers; without one it keeps what it returns.
+bool KeepsGraph(const Evaluation& evaluation) {
+  constexpr uint64_t kFewestBlocks = 3;
+  constexpr uint64_t kLeastShare = 3;  // a third
+  return evaluation.kept_count >= kFewestBlocks && evaluation.kept_count * kLeastShare >= evaluation.made_count;
+}
+
+// Index of the evaluation of each event; kNone outside of them.
+std::vector<uint32_t> EvaluationOfEvent(const Timeline& timeline) {
+  std::vector<uint32_t> evaluation_of_event(timeline.phase_of_event.size(), kNone);
+  uint32_t index = 0;
+  for (const PhaseSpan& span : timeline.phases) {
+    if (span.phase != Phase::kEval) continue;
+    std::fill(evaluation_of_event.begin() + span.begin_seq, evaluation_of_event.begin() + span.end_seq, index++);
+  }
+  return evaluation_of_event;
+}
+
 }  // namespace
 
 std::vector<Finding> ReportKeptEvaluation(const HeapAnalysis& analysis) {
   if (analysis.peak.moment.seq() == kNone || !analysis.timeline.Has(Phase::kEval)) return {};
   const AllocationTable& table = analysis.store->allocations;
+  const std::vector<uint32_t> evaluation_of_event = EvaluationOfEvent(analysis.timeline);
+  std::vector<Evaluation> evaluations(analysis.timeline.phases.size());
+  std::vector<uint32_t> kept_rows;
+  for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
+    const uint32_t seq = table.alloc_seq[row];
+    if (seq == kNone || evaluation_of_event[seq] == kNone) continue;
+    Evaluation& evaluation = evaluations[evaluation_of_event[seq]];
+    ++evaluation.made_count;
+    if (analysis.CategoryOf(row) != Category::kActivation || !IsLiveAtPeak(analysis, row)) continue;
+    ++evaluation.kept_count;
+    kept_rows.push_back(row);
+  }
   uint64_t kept_bytes = 0;
   FlatMap<uint32_t, uint64_t> by_stack;
   StackId largest{0};
-  for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
-    const uint32_t seq = table.alloc_seq[row];
-    const bool is_kept = seq != kNone && analysis.timeline.phase_of_event[seq] == Phase::kEval &&
-                         analysis.CategoryOf(row) == Category::kActivation && IsLiveAtPeak(analysis, row);
-    if (!is_kept) continue;
+  for (const uint32_t row : kept_rows) {
+    if (!KeepsGraph(evaluations[evaluation_of_event[table.alloc_seq[row]]])) continue;
     kept_bytes += table.size_bytes[row];
     const uint64_t of_stack = by_stack[table.stack[row].value] += table.size_bytes[row];
     if (of_stack > by_stack[largest.value]) largest = table.stack[row];

@@ -14,7 +14,30 @@ namespace {
 constexpr size_t kFirstSteadyStep = 1;
 constexpr size_t kFewestSteps = 4;
 constexpr size_t kMostlyRise = 8;    // of ten steps
-constexpr double kLeastRise = 1.15;  // of the last peak over the first
+constexpr double kLeastRise = 1.15;  // of the last over the first
+
+// What the forwards of each step allocate in all: it grows with the shapes of a step's tensors.
+std::vector<uint64_t> ForwardBytes(const HeapAnalysis& analysis) {
+  const AllocationTable& table = analysis.store->allocations;
+  std::vector<uint64_t> bytes(analysis.timeline.steps.size(), 0);
+  for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
+    const uint32_t seq = table.alloc_seq[row];
+    const uint32_t step = seq == kNone ? kNone : analysis.timeline.step_of_event[seq];
+    if (step != kNone && IsForward(analysis.timeline.phase_of_event[seq])) bytes[step] += table.size_bytes[row];
+  }
+  return bytes;
+}
+
+// Up to the end: values that level off after a few steps have only warmed up.
+bool Rise(const std::vector<uint64_t>& values) {
+  size_t no_fall_count = 0;
+  for (size_t i = 1; i < values.size(); ++i) no_fall_count += values[i] >= values[i - 1] ? 1 : 0;
+  const auto first = static_cast<double>(values.front());
+  const auto middle = static_cast<double>(values[values.size() / 2]);
+  const auto last = static_cast<double>(values.back());
+  return no_fall_count * 10 >= (values.size() - 1) * kMostlyRise && last > kLeastRise * first &&
+         (last - middle) * 4 >= last - first;
+}
 
 }  // namespace
 
@@ -27,23 +50,22 @@ std::vector<Finding> ReportRisingPeaks(const HeapAnalysis& analysis) {
   if (analysis.peak.moment.seq() != kNone &&
       analysis.timeline.phase_of_event[analysis.peak.moment.seq()] == Phase::kEval)
     return {};
+  const std::vector<uint64_t> all_forward_bytes = ForwardBytes(analysis);
   std::vector<uint64_t> peaks;
+  std::vector<uint64_t> forward_bytes;
   for (size_t step = kFirstSteadyStep; step < steps.size(); ++step) {
     if (!steps[step].is_complete) continue;
     peaks.push_back(analysis.HighestIn(steps[step].begin_seq, steps[step].end_seq).bytes);
+    forward_bytes.push_back(all_forward_bytes[step]);
   }
-  size_t rise_count = 0;
-  for (size_t i = 1; i < peaks.size(); ++i) rise_count += peaks[i] >= peaks[i - 1] ? 1 : 0;
-  const bool rises = peaks.size() >= kFewestSteps && rise_count * 10 >= (peaks.size() - 1) * kMostlyRise &&
-                     static_cast<double>(peaks.back()) > kLeastRise * static_cast<double>(peaks.front());
-  if (!rises) return {};
+  if (peaks.size() < kFewestSteps || !Rise(peaks) || !Rise(forward_bytes)) return {};
   Finding finding;
   finding.id = "rising_peaks";
   finding.text = fmt::format(
       "The peaks of the steps rise from {} to {} though nothing stays behind: the tensors of a step get larger.",
       FormatBytes(peaks.front()), FormatBytes(peaks.back()));
   finding.bytes = peaks.back() - peaks.front();
-  finding.remedy = "A limit on the length of the inputs, or inputs sorted into few lengths, bounds the peak.";
+  finding.remedy = "Where it is the inputs that get longer, a limit on their length bounds the peak.";
   finding.evidence.begin_seq = steps[kFirstSteadyStep].begin_seq;
   finding.evidence.end_seq = steps.back().end_seq;
   return {finding};

@@ -8,8 +8,9 @@ namespace memstrata {
 
 struct HeapAnalysis;
 
-/// Whether just the steps of `rising_steps` (ascending, none of them the first) came with a shape that no step before
-/// had, told by the largest block of their forward; some shapes must come again. cost: O(allocations + steps log steps)
+/// Whether all of `rising_steps` (ascending, none of them the first) came with a shape that no step before had, one of
+/// these shapes came again without a rise, and few new shapes left nothing. A new shape shows in sizes that no forward
+/// made and freed before. cost: O(allocations + steps)
 bool GrowsWithNewShapes(const HeapAnalysis& analysis, std::span<const uint32_t> rising_steps);
 
 }  // namespace memstrata

@@ -72,9 +72,9 @@ std::optional<Mark> FindGrowthMark(const HeapAnalysis& analysis) {
     case GrowthKind::kLeak:
       mark.kind = MarkKind::kGrowth;
       mark.count = growth.step_count - first;
-      mark.text = growth.EachStepRises() ? fmt::format("Each step leaves {} more", FormatBytes(bytes))
-                                         : fmt::format("{} of {} steps leave {} more each", growth.rising_step_count,
-                                                       growth.step_count, FormatBytes(growth.bytes_per_rise));
+      mark.text = growth.EachStepRises() && growth.are_rises_alike
+                      ? fmt::format("Each step leaves {} more", FormatBytes(bytes))
+                      : fmt::format("Steps leave {} more each on average", FormatBytes(bytes));
       return mark;
     case GrowthKind::kSawtooth:
       mark.kind = MarkKind::kSawtooth;
