@@ -71,6 +71,8 @@ Result<Store> StoreOf(const BaselineHeap& heap) {
   Heap row;
   row.id = heap.id;
   row.allocations = {0, static_cast<uint32_t>(store.allocations.size())};
+  row.capabilities.has_stacks = std::any_of(heap.holders.begin(), heap.holders.end(),
+                                            [](const BaselineHolder& holder) { return !holder.stack.empty(); });
   store.heaps.push_back(row);
   return std::move(builder).Finalize();
 }
