@@ -246,25 +246,51 @@ bool StackLayout::LayInOrder(const StackOptions& options, StackTile& tile) const
   return tile.runs.size() <= options.max_run_count || nothing_left_to_merge;
 }
 
+namespace {
+
+// Calls `visit` for each row that a tile of this moment would draw without merging, from the bottom up.
+template <typename Visit>
+void ForEachShown(const Store& store, const Heap& heap, Moment at, const RowGroups& groups, const StackOptions& options,
+                  const Visit& visit) {
+  const AllocationTable& table = store.allocations;
+  const auto group_of = [&](uint32_t row) { return groups.group_of_row[row - heap.allocations.begin]; };
+  for (uint32_t group = 0; group < (options.strict_allocation_order ? 1 : groups.group_count); ++group) {
+    ForEachInOrder(table, heap, [&](uint32_t row) {
+      if (!IsLive(table, row, at) || (!options.hidden.empty() && options.hidden[group_of(row)])) return;
+      if (options.strict_allocation_order || group_of(row) == group) visit(row);
+    });
+  }
+}
+
+}  // namespace
+
 uint32_t PickFromStack(const Store& store, const Heap& heap, Moment at, const RowGroups& groups,
                        const StackOptions& options, uint64_t y_bytes) {
-  const AllocationTable& table = store.allocations;
-  const auto is_shown = [&](uint32_t row) {
-    const uint32_t group = groups.group_of_row[row - heap.allocations.begin];
-    return IsLive(table, row, at) && (options.hidden.empty() || !options.hidden[group]);
-  };
   uint64_t base_bytes = 0;
-  for (uint32_t group = 0; group < (options.strict_allocation_order ? 1 : groups.group_count); ++group) {
-    uint32_t found = kNone;
-    ForEachInOrder(table, heap, [&](uint32_t row) {
-      if (found != kNone || !is_shown(row)) return;
-      if (!options.strict_allocation_order && groups.group_of_row[row - heap.allocations.begin] != group) return;
-      base_bytes += table.size_bytes[row];
-      if (y_bytes < base_bytes) found = row;
-    });
-    if (found != kNone) return found;
-  }
-  return kNone;
+  uint32_t found = kNone;
+  ForEachShown(store, heap, at, groups, options, [&](uint32_t row) {
+    base_bytes += store.allocations.size_bytes[row];
+    if (found == kNone && y_bytes < base_bytes) found = row;
+  });
+  return found;
+}
+
+uint32_t NextInStack(const Store& store, const Heap& heap, Moment at, const RowGroups& groups,
+                     const StackOptions& options, uint32_t from_row, bool up) {
+  uint32_t before = kNone;  // the row below the one that is visited
+  uint32_t first = kNone;
+  uint32_t found = kNone;
+  bool is_there = false;
+  ForEachShown(store, heap, at, groups, options, [&](uint32_t row) {
+    if (first == kNone) first = row;
+    if (up && before == from_row && before != kNone) found = row;
+    if (row == from_row) {
+      is_there = true;
+      if (!up) found = before;
+    }
+    before = row;
+  });
+  return is_there ? found : first;
 }
 
 }  // namespace memstrata

@@ -175,6 +175,25 @@ TEST_P(StackLayoutTest, PickingFindsTheBlockThatCoversTheHeight) {
   }
 }
 
+// Going up from the lowest block meets every block once, in the order of their edges; going down comes back.
+TEST_P(StackLayoutTest, WalksFromBlockToBlock) {
+  for (const bool grouped : {true, false}) {
+    const Moment at = Moment::AfterEvent(heap_.events.size() / 2);
+    const StackOptions options{.strict_allocation_order = !grouped};
+    std::vector<std::pair<uint64_t, uint32_t>> expected;
+    for (const auto& [row, edge] : EdgesAt(store_, heap_, groups_, at, grouped)) expected.emplace_back(edge, row);
+    std::stable_sort(expected.begin(), expected.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    uint32_t row = kNone;
+    for (const auto& [edge, expected_row] : expected) {
+      const uint32_t before = row;
+      row = NextInStack(store_, heap_, at, groups_, options, row, true);
+      if (store_.allocations.size_bytes[expected_row] > 0) ASSERT_EQ(row, expected_row);
+      if (before != kNone) ASSERT_EQ(NextInStack(store_, heap_, at, groups_, options, row, false), before);
+    }
+    EXPECT_EQ(NextInStack(store_, heap_, at, groups_, options, row, true), kNone);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, StackLayoutTest, testing::Range(1U, 9U));
 
 }  // namespace

@@ -32,6 +32,7 @@ const views = [
 function pixels(page: Page, selector: string): Promise<string> {
   return page.evaluate((query) => (document.querySelector(query) as HTMLCanvasElement).toDataURL(), selector);
 }
+const pinned = (page: Page) => addressPart(page, "pin");
 const overlay = (page: Page) => pixels(page, ".ms-canvas--overlay");
 const minimap = (page: Page) => pixels(page, ".ms-minimap canvas");
 
@@ -136,6 +137,16 @@ describe.skipIf(!program && !runningUrl)("the page over the server", () => {
     await page.locator("details[open]").waitFor({ state: "detached" });
     await page.keyboard.press("Enter");
     await page.locator(".ms-inspector h2").waitFor();
+    await page.keyboard.press("Escape");
+    // From block to block, up and down again, in any view of the run.
+    await page.keyboard.press("b");
+    await page.locator(".ms-inspector h2").waitFor();
+    const lowest = await pinned(page);
+    await page.keyboard.press("b");
+    await page.waitForFunction((old) => !location.hash.includes(`pin=${old}&`), lowest);
+    await page.keyboard.press("Shift+B");
+    await page.waitForFunction((old) => location.hash.includes(`pin=${old}`), lowest);
+    expect(await page.locator(".ms-shell > [aria-live]").textContent()).toMatch(/^Pinned: /);
     await page.keyboard.press("Escape");
     await page.keyboard.press("?");
     await page.locator("dialog[open]").waitFor();

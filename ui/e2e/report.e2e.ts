@@ -20,19 +20,27 @@ describe.skipIf(!program)("the report file", () => {
 
   it("is small", () => expect(statSync(file).size).toBeLessThanOrEqual(sizeLimitBytes));
 
-  it.each(["overview", "timeline", "state", "breakdown", "findings", "diagnostics", "sources"])(
-    "shows %s from the disk, without a request and without an error",
-    async (view) => {
-      const { page, problems } = await open(browser, `${url}#view=${view}`);
-      const requests: string[] = [];
-      page.on("request", (request) => requests.push(request.url()));
-      expect(await page.locator("h1").first().textContent()).not.toBe("");
-      expect(await page.locator("[role=alert]").allTextContents()).toEqual([]);
-      await settle(page);
-      expect(requests.filter((request) => !request.startsWith("data:") && !request.startsWith("blob:"))).toEqual([]);
-      await closeClean({ page, problems });
-    },
-  );
+  it.each([
+    "overview",
+    "timeline",
+    "state",
+    "breakdown",
+    "address_map",
+    "anatomy",
+    "oom",
+    "findings",
+    "diagnostics",
+    "sources",
+  ])("shows %s from the disk, without a request and without an error", async (view) => {
+    const { page, problems } = await open(browser, `${url}#view=${view}`);
+    const requests: string[] = [];
+    page.on("request", (request) => requests.push(request.url()));
+    expect(await page.locator("h1").first().textContent()).not.toBe("");
+    expect(await page.locator("[role=alert]").allTextContents()).toEqual([]);
+    await settle(page);
+    expect(requests.filter((request) => !request.startsWith("data:") && !request.startsWith("blob:"))).toEqual([]);
+    await closeClean({ page, problems });
+  });
 
   it("draws its timeline, zooms in it, and says what it does not hold", async () => {
     const { page, problems } = await open(browser, `${url}#view=timeline`);
@@ -50,6 +58,20 @@ describe.skipIf(!program)("the report file", () => {
     expect(await page.locator(".ms-notice").textContent()).toContain("This report does not hold the segments at event");
     await page.getByRole("button", { name: /^the peak, event/ }).click();
     await page.locator(".ms-state__picture").waitFor();
+    await closeClean({ page, problems });
+  });
+
+  it.each([
+    ["view=breakdown&breakdown.by=function", ".ms-table tbody tr"],
+    ["view=timeline&colour=function", ".ms-legend__item"],
+    ["view=timeline&order=allocation", ".ms-legend__item"],
+    ["view=address_map&colour=size", ".ms-legend__item"],
+  ])("holds what the page can be switched to: %s", async (choice, part) => {
+    const { page, problems } = await open(browser, `${url}#${choice}`);
+    expect(await page.locator("[role=alert]").allTextContents()).toEqual([]);
+    expect(await page.locator(part).count()).toBeGreaterThan(3);
+    // A group cannot be hidden: what is left would have to be laid out again.
+    expect(await page.locator("button.ms-legend__item").count()).toBe(0);
     await closeClean({ page, problems });
   });
 

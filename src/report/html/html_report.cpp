@@ -7,6 +7,8 @@
 
 #include "base/units.h"
 #include "page/page.h"
+#include "query/explain.h"
+#include "query/mark_labels.h"
 #include "query/program_space.h"
 #include "report/html/embedded_answers.h"
 
@@ -23,6 +25,11 @@ constexpr uint64_t kSpanLimit = 2000;           // what the page asks for
 constexpr uint64_t kRunLimit = 2000;            // what the page asks for
 constexpr uint64_t kProfileHolderLimit = 5000;  // what the page asks for
 constexpr size_t kExampleCount = 100;
+constexpr size_t kPackFromBytes = 2000;        // below that, packing saves nothing
+constexpr uint32_t kWholeRunEvents = 120'000;  // runs of up to so many events are held in close-ups everywhere
+constexpr uint32_t kRichEvents = 4'000'000;    // up to here, also pictures in other colours and moments of steps
+constexpr size_t kMostMoments = 24;
+constexpr uint64_t kMostRectangles = 20'000;  // what the page asks for
 constexpr uint64_t kFullLimitBytes = 250'000'000;
 constexpr size_t kFullExampleCount = 5000;
 constexpr uint64_t kSmallestBlockFraction = 256;  // blocks below 1/256 of the peak are merged in the whole picture
@@ -44,9 +51,11 @@ class Embedder {
     if (answers_.Has(wanted.name, wanted.parameters)) return;
     const Result<Answer> answer = Ask(session_, wanted.name, wanted.parameters);
     if (!answer) return;
-    const bool is_added = answer->type == Answer::Type::kFrame
-                              ? answers_.AddFrame(wanted.name, wanted.parameters, answer->body)
-                              : answers_.AddJson(wanted.name, wanted.parameters, answer->body, Packing::kPlain);
+    const bool is_added =
+        answer->type == Answer::Type::kFrame
+            ? answers_.AddFrame(wanted.name, wanted.parameters, answer->body)
+            : answers_.AddJson(wanted.name, wanted.parameters, answer->body,
+                               answer->body.size() > kPackFromBytes ? Packing::kGzip : Packing::kPlain);
     if (!is_added) left_out_.insert(wanted.kind);
   }
 
@@ -103,7 +112,23 @@ class HeapReport {
     if (const auto duration_ns = heap_.heap_index.Time().DurationNs())
       AddTiles("time", 0, static_cast<uint64_t>(*duration_ns) + 1);
     AddExamples(full ? kFullExampleCount : kExampleCount);
-    if (full) AddWholeRun();
+    AddAddressMap("category");
+    if (is_mostly_unknown_) AddAddressMap("stack");
+    if (full || range_end_ <= kWholeRunEvents) AddWholeRun();
+  }
+  bool IsRich() const { return range_end_ <= kRichEvents; }
+  // What the page can be switched to: other colours and groupings, and the segments at the moments that its labels
+  // name.
+  void AddChoices() {
+    for (const std::string_view by : {"function", "file", "module", "shape"}) AddHolders(by);
+    if (!IsRich()) return;
+    AddGrouped("category", "allocation");
+    for (const std::string_view group : {"stack", "module", "file", "function", "size", "lifetime"})
+      AddGrouped(group, "grouped");
+    for (const std::string_view group : {"stack", "size", "lifetime"}) AddAddressMap(group);
+  }
+  void AddMoments(const std::vector<uint32_t>& seqs) {
+    for (const uint32_t seq : seqs) AddMoment(seq);
   }
 
  private:
@@ -126,13 +151,30 @@ class HeapReport {
     embedder_.Add({"tile", Parameters(tile).Set("kind", "live_curve"), "curves"});
     const Parameters profile = tile;
     tile.Set("kind", "alloc_stack").Set("group", "category").Set("order", "grouped").Set("max_runs", uint64_t{20'000});
-    tile.Set("min_bytes", PowerOfTwoBelow(heap_.heap_index.LivePeak().bytes / kSmallestBlockFraction));
+    tile.Set("min_bytes", SmallestBlock());
     embedder_.Add({"tile", tile, "single blocks in the timeline"});
     if (is_mostly_unknown_)
       embedder_.Add({"tile", Parameters(tile).Set("group", "stack"), "single blocks in the timeline, by stack"});
     if (session_.store().HasXPlaneDetails(heap_.heap)) {
       embedder_.Add({"tile", Parameters(profile).Set("kind", "xla_profile"), "memory profiles"});
     }
+  }
+  Parameters WholeRun() const {
+    const uint64_t columns = std::min<uint64_t>(kColumnCount, range_end_);
+    return Base().Set("axis", "seq").Set("begin", uint64_t{0}).Set("end", range_end_).Set("columns", columns);
+  }
+  uint64_t SmallestBlock() const { return PowerOfTwoBelow(heap_.heap_index.LivePeak().bytes / kSmallestBlockFraction); }
+  void AddGrouped(std::string_view group, std::string_view order) {
+    Parameters tile = WholeRun().Set("kind", "alloc_stack").Set("group", std::string(group));
+    tile.Set("order", std::string(order)).Set("max_runs", uint64_t{20'000}).Set("min_bytes", SmallestBlock());
+    embedder_.Add({"tile", tile, "the timeline in other colours"});
+  }
+  void AddAddressMap(std::string_view group) {
+    const auto& rows = heap_.heap.allocations;
+    if (rows.size() == 0 || session_.store().allocations.addr[rows.begin] == 0) return;
+    Parameters tile = WholeRun().Set("kind", "address_map").Set("group", std::string(group));
+    tile.Set("max_rects", kMostRectangles).Set("min_bytes", SmallestBlock());
+    embedder_.Add({"tile", tile, "the address map"});
   }
   void AddProfileHolders() {
     const uint32_t seq = FindPeak(heap_.heap_index.Used().curve).moment.seq();
@@ -216,6 +258,21 @@ void AddComparison(SessionIndex& session, Embedder& embedder) {
   }
 }
 
+// The segments at the events that the labels of each run point at.
+Status AddLabelledMoments(SessionIndex& session, std::vector<HeapReport>& heaps) {
+  if (std::none_of(heaps.begin(), heaps.end(), [](const HeapReport& heap) { return heap.IsRich(); })) return {};
+  MEMSTRATA_ASSIGN_OR_RETURN(const ExplainAnswer explained, Explain(session.store(), {}));
+  for (size_t i = 0; i < std::min(heaps.size(), explained.heaps.size()); ++i) {
+    if (!heaps[i].IsRich()) continue;
+    std::vector<uint32_t> seqs;
+    for (const MarkLabel& label : LabelsOf(explained.heaps[i])) seqs.push_back(label.seqs.front());
+    for (const StepExplained& step : explained.heaps[i].steps) seqs.push_back(step.span.begin_seq);
+    if (seqs.size() > kMostMoments) seqs.resize(kMostMoments);
+    heaps[i].AddMoments(seqs);
+  }
+  return {};
+}
+
 }  // namespace
 
 Status WriteHtmlReport(SessionIndex& session, const HtmlReportOptions& options, ByteSink& sink) {
@@ -232,12 +289,15 @@ Status WriteHtmlReport(SessionIndex& session, const HtmlReportOptions& options, 
   if (session.store().sources.size() > 1) embedder.Add({"ranks", {}, "the comparison of ranks"});
   AddPrograms(session, embedder);
   for (HeapReport& heap : heaps) heap.AddDetails(options.full);
+  for (HeapReport& heap : heaps) heap.AddChoices();
+  MEMSTRATA_TRY(AddLabelledMoments(session, heaps));
   const std::vector<std::string> notes = {
-      fmt::format("The whole run is drawn in at most {} columns, with close-ups of {} events {}.",
-                  FormatCount(kColumnCount), FormatCount(kCloseUpEvents),
-                  options.full ? "everywhere" : "round the peak and each out of memory"),
-      "Moments other than the peak, the end and each out of memory, and other blocks than the largest of the peak, are "
-      "in the original file only.",
+      fmt::format(
+          "The whole run is drawn in at most {} columns, with close-ups of {} events {}.", FormatCount(kColumnCount),
+          FormatCount(kCloseUpEvents),
+          options.full ? "everywhere" : "everywhere in a short run, else round the peak and each out of memory"),
+      "Segments are held at the peak, the end, each out of memory and, of runs up to 4,000,000 events, where labels "
+      "point and steps begin; of blocks the largest of the peak. The original file has all.",
   };
   MEMSTRATA_ASSIGN_OR_RETURN(const std::string document, SingleFilePage(embedder.Finish(notes)));
   return sink.Write(document);

@@ -1,6 +1,6 @@
 /** Keys that work everywhere. They change the same state as the pointer does. */
-import { formatCount } from "../base/units.ts";
-import type { Cursor } from "../data/types.ts";
+import { formatBytes, formatCount } from "../base/units.ts";
+import type { Allocation, Cursor } from "../data/types.ts";
 import type { AppState } from "../state/app_state.ts";
 import { panWindow, zoomWindow } from "../state/viewport.ts";
 import { views } from "../views/registry.ts";
@@ -17,6 +17,7 @@ export const keyHelp: readonly (readonly [keys: string, what: string])[] = [
   ["n N", "next, previous mark"],
   ["f", "show the whole run"],
   ["enter", "pin the block that begins or ends at the cursor"],
+  ["b B", "pin the next block up, down the stack at the cursor"],
   ["m", "measure: begin a range at the cursor, then end it there"],
   ["t", "marks as a table"],
   ["c", "scale to the capacity"],
@@ -58,6 +59,44 @@ function moveToNeighbour(app: AppState, places: readonly number[], direction: nu
   if (next !== undefined) app.moveTo(next);
 }
 
+/** Pins a block, and says for those who do not see it which one it is. */
+function pin(app: AppState, row: number): void {
+  app.pinnedRow.value = row;
+  app.client.json("allocation", { heap: app.heapIndex.peek(), row }, new AbortController().signal).then(
+    (answer) => {
+      const { label, size_bytes } = answer as Allocation;
+      if (app.pinnedRow.peek() === row) app.announcement.value = `Pinned: ${formatBytes(size_bytes)}, ${label}.`;
+    },
+    (error: Error) => {
+      app.announcement.value = error.message;
+    },
+  );
+}
+
+/** From the pinned block to the one on it or under it; without one, the lowest. */
+function pinNext(app: AppState, to: "up" | "down"): void {
+  const seq = app.cursorSeq.peek();
+  const parameters = {
+    heap: app.heapIndex.peek(),
+    seq,
+    to,
+    from: app.pinnedRow.peek(),
+    group: app.grouping.peek(),
+    order: app.order.peek(),
+    hide: app.hidden.peek().join(","),
+  };
+  app.client.json("pick", parameters, new AbortController().signal).then(
+    (answer) => {
+      const { allocation } = answer as { allocation: number | null };
+      if (allocation !== null) pin(app, allocation);
+      else app.announcement.value = to === "up" ? "This is the highest block." : "This is the lowest block.";
+    },
+    (error: Error) => {
+      app.announcement.value = error.message;
+    },
+  );
+}
+
 /** The block that the event at the cursor is about. */
 function pinAtCursor(app: AppState): void {
   const seq = app.cursorSeq.peek();
@@ -66,7 +105,7 @@ function pinAtCursor(app: AppState): void {
     (answer) => {
       const row = (answer as Cursor).event?.allocation ?? null;
       if (row === null) app.announcement.value = `Event ${formatCount(seq)} is about no block.`;
-      else if (app.cursorSeq.peek() === seq) app.pinnedRow.value = row;
+      else if (app.cursorSeq.peek() === seq) pin(app, row);
     },
     (error: Error) => {
       app.announcement.value = error.message;
@@ -122,6 +161,7 @@ export function handleKey(event: KeyboardEvent, app: AppState, openHelp: () => v
     n: () => moveToNeighbour(app, marks(), event.shiftKey ? -1 : 1),
     f: () => app.setWindow({ begin: 0, end: app.rangeEnd.peek() }),
     Enter: () => pinAtCursor(app),
+    b: () => pinNext(app, event.shiftKey ? "down" : "up"),
     m: () => measureAtCursor(app),
     t: () => {
       app.showMarkTable.value = !app.showMarkTable.peek();

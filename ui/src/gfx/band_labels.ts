@@ -45,15 +45,18 @@ export function widestPlace(
   return best;
 }
 
-/** @param halo colour round the letters, where fills below them differ */
+/** The colour of a name, and the one round its letters where fills below them differ. */
+export interface BandInk {
+  fill: string;
+  halo?: string;
+}
+
 export function drawBandLabels(
   renderer: Renderer,
   model: StackModel,
   frame: PlotFrame,
-  inks: readonly string[],
-  halo: string | null,
+  inks: readonly BandInk[],
 ): void {
-  const edge = halo === null ? {} : { halo };
   const visible = visibleColumns(model.columns, frame);
   const heightBytes = (textHeight / frame.height) * frame.topBytes;
   model.groups.forEach((group, g) => {
@@ -76,8 +79,8 @@ export function drawBandLabels(
     const shown = both <= room ? both : name;
     const x = left + padding + Math.min((room - shown) / 2, room / 3);
     const y = yAt(frame, (place.lowBytes + place.highBytes) / 2);
-    renderer.text(group.label, x, y, { fill: inks[g]!, bold: true, ...edge });
-    if (shown === both) renderer.text(bytes, x + name + 6, y, { fill: inks[g]!, ...edge });
+    renderer.text(group.label, x, y, { ...inks[g]!, bold: true });
+    if (shown === both) renderer.text(bytes, x + name + 6, y, inks[g]!);
   });
 }
 

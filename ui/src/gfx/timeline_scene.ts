@@ -5,7 +5,7 @@ import { formatBytes } from "../base/units.ts";
 import type { Axis } from "../data/tile_request.ts";
 import type { ExplainHeap, RunLabel } from "../data/types.ts";
 import type { Grouping } from "../state/url.ts";
-import { drawBandLabels } from "./band_labels.ts";
+import { type BandInk, drawBandLabels } from "./band_labels.ts";
 import type { CurveModel } from "./curve_model.ts";
 import { drawByteAxis, drawGrid, drawHorizontalAxis } from "./draw_axes.ts";
 import {
@@ -153,8 +153,7 @@ export function drawTimeline(renderer: Renderer, scene: TimelineScene): DrawnTim
     if (curve) drawBlock(renderer, curve, frame, theme);
     if (curve?.hasReserved) drawReserved(renderer, curve, frame, theme, scene.fast, taken);
     if (scene.capacityBytes !== null) drawCapacity(renderer, scene.capacityBytes, frame, theme);
-    if (stack && scene.grouped)
-      drawBandLabels(renderer, stack, frame, bandInks(stack, scene), style.pinnedRow === null ? null : theme.surface);
+    if (stack && scene.grouped) drawBandLabels(renderer, stack, frame, bandInks(stack, scene));
     if (curve) drawOoms(renderer, curve, frame, theme);
   });
   drawSpanRows(renderer, frame, rows, 0, theme);
@@ -203,10 +202,16 @@ function shownPin({ stack, pinnedRow }: TimelineScene): number | null {
   return stack && pinnedRow !== null && stack.runsOf(pinnedRow).length > 0 ? pinnedRow : null;
 }
 
-/** On dimmed fills the ink of the theme is the readable one. */
-function bandInks(stack: StackModel, scene: TimelineScene): string[] {
+/** On dimmed fills the ink of the theme is the readable one; the band of the pinned block is dimmed in part. */
+function bandInks(stack: StackModel, scene: TimelineScene): BandInk[] {
   const fills = groupFills(stack, scene.theme, scene.grouping);
-  return fills.map((fill) => (shownPin(scene) === null ? fill.text : scene.theme.ink));
+  const pinned = shownPin(scene);
+  if (pinned === null) return fills.map(({ text }) => ({ fill: text }));
+  const own = stack.run(stack.runsOf(pinned)[0]!).group;
+  return stack.groups.map((group, index) => {
+    const { fill, text } = fills[index]!;
+    return group.id === own ? { fill: text, halo: fill } : { fill: scene.theme.ink, halo: scene.theme.surface };
+  });
 }
 
 interface Lane {

@@ -5,6 +5,10 @@ import type { Group } from "../data/types.ts";
 import { useApp } from "../state/context.ts";
 import { Swatch } from "./swatch.tsx";
 
+function groupTitle({ label, bytes_at_peak }: Group): string {
+  return `${label}: ${formatBytes(bytes_at_peak)} at the peak.`;
+}
+
 export function Legend({
   groups,
   fills,
@@ -16,6 +20,8 @@ export function Legend({
 }) {
   const app = useApp();
   const hidden = app.hidden.value;
+  // What is left when a group is hidden is drawn by the engine; a report does not have it.
+  const { isLive } = app.client.source;
   const toggle = (key: string, isolate: boolean) => {
     const others = groups.map((group) => String(group.id)).filter((other) => other !== key);
     const isolated = !hidden.includes(key) && others.every((other) => hidden.includes(other));
@@ -24,19 +30,27 @@ export function Legend({
   };
   return (
     <div class="ms-legend">
-      {groups.map((group, index) => (
-        <button
-          type="button"
-          key={group.key}
-          class={`ms-legend__item ${hidden.includes(String(group.id)) ? "ms-legend__item--off" : ""}`}
-          aria-pressed={!hidden.includes(String(group.id))}
-          title={`${group.label}: ${formatBytes(group.bytes_at_peak)} at the peak. Click hides, alt-click isolates.`}
-          onClick={(event) => toggle(String(group.id), event.altKey)}
-        >
-          <Swatch fill={fills[index]!} />
-          {group.label}
-        </button>
-      ))}
+      {!isLive &&
+        groups.map((group, index) => (
+          <span key={group.key} class="ms-legend__item ms-legend__item--mark" title={groupTitle(group)}>
+            <Swatch fill={fills[index]!} />
+            {group.label}
+          </span>
+        ))}
+      {isLive &&
+        groups.map((group, index) => (
+          <button
+            type="button"
+            key={group.key}
+            class={`ms-legend__item ${hidden.includes(String(group.id)) ? "ms-legend__item--off" : ""}`}
+            aria-pressed={!hidden.includes(String(group.id))}
+            title={`${groupTitle(group)} Click hides, alt-click isolates.`}
+            onClick={(event) => toggle(String(group.id), event.altKey)}
+          >
+            <Swatch fill={fills[index]!} />
+            {group.label}
+          </button>
+        ))}
       {marks.includes("block") && (
         <span class="ms-legend__item ms-legend__item--mark">
           <span class="ms-legend__line" aria-hidden="true" />
