@@ -53,6 +53,8 @@ def build_model(config: Any, kind: str, inputs: dict[str, str]) -> Any:
     model.train(inputs["task"] == "train")
     if inputs["recompute"] != "none":
         model.gradient_checkpointing_enable({"use_reentrant": inputs["recompute"] == "full_reentrant"})
+        if int(inputs["lora-rank"]) > 0 and hasattr(model, "enable_input_require_grads"):
+            model.enable_input_require_grads()  # recomputing needs inputs with gradients
     return model
 
 
@@ -94,8 +96,6 @@ def add_adapters(model: Any, rank: int, targets: str, dropout: float) -> None:
         is_wanted = module is not head if targets == "all-linear" else name in wanted
         if widths is not None and is_wanted:
             setattr(model.get_submodule(owner), name, LowRank(module, widths, rank, dropout))
-    if hasattr(model, "enable_input_require_grads"):
-        model.enable_input_require_grads()  # recomputing needs inputs with gradients
 
 
 def place_model(model: Any, inputs: dict[str, str]) -> Any:

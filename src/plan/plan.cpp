@@ -142,6 +142,10 @@ int64_t LearnedPositions(const ModelDescription& model) {
 
 // Pictures are tokens of the sequence.
 Status CheckImages(const PlanRequest& request) {
+  if (request.model.diffusion && request.model.diffusion->image_tokens == 0 && request.workload.image_tokens > 0) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "A UNet has no tokens: its samples have the configuration's sample_size; change it there.");
+  }
   if (!request.model.vision) return {};
   const Workload& w = request.workload;
   const VisionTower& tower = *request.model.vision;
@@ -165,7 +169,10 @@ Status CheckWorkload(const PlanRequest& request) {
     elements += static_cast<double>(w.batch) * static_cast<double>(w.images) * static_cast<double>(tokens) *
                 static_cast<double>(model.vision->hidden);
   }
-  if (model.diffusion) elements += static_cast<double>(w.batch) * static_cast<double>(model.diffusion->largest);
+  if (model.diffusion) {
+    const int64_t tokens = std::max(w.image_tokens, model.diffusion->image_tokens);
+    elements += static_cast<double>(w.batch) * model.diffusion->largest.Of(tokens, model.diffusion->text_tokens);
+  }
   if (elements > static_cast<double>(kMostSimulatedElements)) {
     return Fail(ErrorCode::kInvalidArgument,
                 "Batch x sequence is beyond anything that a device could hold; check both.");

@@ -196,20 +196,31 @@ void AddUnpacked(const PlanRequest& request, DevicePlan& device) {
              "unpacked_line"));
 }
 
-// Denoisers work on samples of the configured size.
+// Denoisers work on samples of the configured size, or of as many tokens as are given.
 void AddDiffusion(const PlanRequest& request, DevicePlan& device) {
   if (!request.model.diffusion) return;
   const DiffusionSpec& spec = *request.model.diffusion;
   const Workload& w = request.workload;
-  int64_t each = spec.largest;
-  if (w.task == Task::kTrain) each = RecomputesAll(w) ? spec.inputs + spec.largest : spec.saved;
-  const auto width = static_cast<int64_t>(ComputeBytes(w.precision));
-  device.lines.push_back(Spread(
-      Computed("activations", static_cast<double>(w.batch) * static_cast<double>(each * width),
-               fmt::format("{} samples x {} elements of {} blocks x {} B", w.batch, each, spec.block_count, width),
-               "docs/explanation/planning.md", false, "batch, recompute"),
-      "expert_activations"));
+  const int64_t tokens = w.image_tokens > 0 ? w.image_tokens : spec.image_tokens;
+  const auto of = [&](const SampleElements& elements) { return elements.Of(tokens, spec.text_tokens); };
+  double each = of(spec.largest);
+  if (w.task == Task::kTrain) each = RecomputesAll(w) ? of(spec.inputs) + of(spec.largest) : of(spec.saved);
+  const auto width = static_cast<double>(ComputeBytes(w.precision));
+  const std::string sample =
+      spec.image_tokens == 0 ? "" : fmt::format(" ({} tokens of it, {} of text)", tokens, spec.text_tokens);
+  device.lines.push_back(Spread(Computed("activations", static_cast<double>(w.batch) * each * width,
+                                         fmt::format("{} samples{} x {:.0f} elements of {} blocks x {} B", w.batch,
+                                                     sample, each, spec.block_count, width),
+                                         "docs/explanation/planning.md", false, "batch, image-tokens, recompute"),
+                                "expert_activations"));
   device.states.activations_end_of_forward = device.lines.back().bytes;
+  int64_t constants = 0;
+  for (const BufferSpec& buffer : spec.buffers) constants += buffer.shape[0] * buffer.shape[1];
+  if (constants == 0) return;
+  const auto stored = static_cast<double>(ParameterBytes(w.precision));
+  device.lines.push_back(Computed("buffers", static_cast<double>(constants) * stored,
+                                  fmt::format("{} elements of tables x {} B", constants, stored),
+                                  "docs/explanation/planning.md", true, "precision"));
 }
 
 // Images pass their tower on the first stage.

@@ -156,6 +156,13 @@ Status UseConfig(const ConfigJson& config, ModelDescription& model) {
     MEMSTRATA_ASSIGN_OR_RETURN(model.diffusion, ReadDiffusion(config, class_name, build));
     model.model_type = class_name;
     model.parameters = build.Take();
+    model.buffers = model.diffusion->buffers;
+    if (model.diffusion->image_tokens > 0) {
+      model.notes.push_back(fmt::format(
+          "A sample is {}: {} tokens (--image-tokens gives another number){}.", model.diffusion->sample,
+          model.diffusion->image_tokens,
+          model.diffusion->text_tokens == 0 ? "" : fmt::format(", with {} of text", model.diffusion->text_tokens)));
+    }
     return {};
   }
   if (!IsDecoder(type) && (config.Has("vision_config") || config.Has("text_config")))

@@ -82,7 +82,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{
             R"({"_class_name": "UNet2DConditionModel", "block_out_channels": [8, 8], "down_block_types": ["DownBlock2D", "X"]})",
             "\"X\""},
-        BadConfig{R"({"_class_name": "FluxTransformer2DModel"})", "num_attention_heads"},
+        BadConfig{R"({"_class_name": "FluxTransformer2DModel", "num_attention_heads": 0})", "0 heads of width 128"},
+        BadConfig{R"({"_class_name": "SD3Transformer2DModel", "num_layers": 5000})", "5000 blocks"},
+        BadConfig{R"({"_class_name": "WanTransformer3DModel", "patch_size": [1, 0, 2]})", "Patches of 0"},
+        BadConfig{R"({"_class_name": "LTXVideoTransformer3DModel", "caption_channels": 100000})",
+                  "no denoiser has that"},
+        BadConfig{R"({"_class_name": "Transformer2DModel", "norm_type": "group"})", "\"group\" is not known"},
         BadConfig{R"({"model_type": "mamba", "hidden_size": 8, "num_hidden_layers": 1})", "vocab_size"},
         BadConfig{R"({"model_type": "mamba2", "hidden_size": 8, "num_hidden_layers": 1, "vocab_size": 9, "num_heads": 4,
                       "n_groups": 3})",
