@@ -77,7 +77,7 @@ DECODERS = (
     decoder("codegen", "qkv_proj", **GPT_KEYS, rotary_dim=32),
     decoder("opt", **{**ALL_HEADS, "intermediate_size": LEFT_OUT}, ffn_dim=4096),
     decoder("phi", **WIDE),
-    decoder("phi3", "qkv_proj"),
+    decoder("phi3", "qkv_proj", pad_token_id=0),
     decoder("starcoder2", **{"intermediate_size": 4096}, sliding_window=None),
     decoder("stablelm", partial_rotary_factor=0.25, use_qkv_bias=True),
     decoder(
@@ -109,14 +109,14 @@ DECODERS = (
     decoder("cohere/qk_norm", use_qk_norm=True),
     decoder("cohere2", sliding_window=512, head_dim=64),
     decoder("nemotron"),
-    decoder("glm", head_dim=64, attention_bias=True),
-    decoder("glm4", head_dim=64, attention_bias=True),
+    decoder("glm", head_dim=64, attention_bias=True, pad_token_id=0),
+    decoder("glm4", head_dim=64, attention_bias=True, pad_token_id=0),
     decoder("helium", head_dim=64),
     decoder("arcee"),
-    decoder("smollm3"),
+    decoder("smollm3", pad_token_id=0),
     decoder("ernie4_5"),
     decoder("exaone4", sliding_window=512),
-    decoder("hunyuan_v1_dense"),
+    decoder("hunyuan_v1_dense", head_dim=64),
     decoder("seed_oss", head_dim=64),
 )
 

@@ -45,8 +45,7 @@ CAUSAL: dict[str, Row] = {
 }
 TASKS = {"causal": "causal", "masked": "mlm", "image": "image", "contrast": "clip", "seq2seq": "seq2seq"}
 SEQUENCES = {"masked": "512", "seq2seq": "512"}
-ONLY_EAGER = ("bloom", "deberta-v2", "mpt", "t5")
-ONE_ATTENTION = (*ONLY_EAGER, "mamba", "mamba2")  # a second choice changes nothing, or is refused
+ONLY_EAGER = ("bloom", "codegen", "deberta-v2", "electra", "gpt_neo", "gptj", "mamba", "mamba2", "mpt", "t5")
 
 
 def image_tokens(family: Family) -> str:
@@ -59,7 +58,7 @@ def rows_of(family: Family) -> list[Row]:
     variants = {**TRAINING, "lora_own_names": {"lora_r": "8", "lora_targets": family.adapted.replace(",", "+")}}
     if family.kind == "causal":
         variants |= CAUSAL
-    if family.model_type in ONE_ATTENTION:
+    if family.model_type in ONLY_EAGER:  # the second choice is the only one
         variants = {name: row for name, row in variants.items() if row.get("attn") != "eager"}
     rows = []
     for name, changed in variants.items():

@@ -43,10 +43,13 @@ def without_initial_values() -> Any:
 def build_model(config: Any, kind: str, inputs: dict[str, str]) -> Any:
     dtype = DTYPES.get(inputs["precision"], torch.float32)  # autocast: parameters stay in fp32
     make = getattr(transformers, MODEL_CLASSES[kind]).from_config
-    # The encoder-decoder models that a plan knows have no other attention in transformers 4.57.
-    attention = "eager" if kind == "seq2seq" else inputs["attention"]
     with without_initial_values():
-        model = make(config, dtype=dtype, attn_implementation=attention)
+        try:
+            model = make(config, dtype=dtype, attn_implementation=inputs["attention"])
+        except ValueError as error:  # of a class that has no fused attention
+            if inputs["attention"] == "eager" or "attention implementation" not in str(error):
+                raise
+            model = make(config, dtype=dtype, attn_implementation="eager")
     model.tie_weights()
     if int(inputs["lora-rank"]) > 0:
         add_adapters(model, int(inputs["lora-rank"]), inputs["lora-targets"], float(inputs["lora-dropout"]))

@@ -72,7 +72,7 @@ LayerActivations SavedByDecoderLayer(const DecoderSpec& spec, const Workload& w,
   const auto inner = static_cast<double>(InnerWidth(spec, layer));
   // Inputs of both norms and of both blocks, and the masks of the dropouts behind them.
   const double dropout_masks = spec.residual_dropout > 0 ? 2 * hidden : 0;
-  const double norm_copies = profile.saves_unfused && spec.norm != NormKind::kLayer ? 8 * hidden : 0;
+  const double norm_copies = profile.saves_unfused && IsRootMeanSquare(spec.norm) ? 8 * hidden : 0;
   saved.replicated_each = 8 * hidden + dropout_masks + norm_copies;
   if (spec.experts.IsSparse(layer)) {
     // Routed tokens are copied for the experts, and their results come back before they are weighed.

@@ -224,12 +224,7 @@ Result<ModelDescription> DescribeConfig(std::string_view json_text, std::string 
   }
   MEMSTRATA_TRY(UseConfig(config, model));
   MEMSTRATA_TRY(CheckSize(model));
-  std::string unknown_format;
-  model.stored_format = ReadStoredFormat(config, unknown_format);
-  if (!unknown_format.empty()) {
-    model.notes.push_back(fmt::format(
-        "The weights are quantised by \"{}\" in a form that is not known; give --weights.", unknown_format));
-  }
+  model.stored_format = ReadStoredFormat(config, model.notes);
   const std::vector<std::string> unused = MarkUnconverted(config, model.parameters);
   if (!unused.empty()) {
     model.notes.push_back(fmt::format(
