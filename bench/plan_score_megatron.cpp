@@ -151,6 +151,18 @@ plan::Parallel ParallelOf(const CsvRow& row, const ConfigJson& arguments, int64_
   return parallel;
 }
 
+// What Megatron's BERT has behind its layers, on the last stage: a dense layer before the table, a bias for each word,
+// and the pooler of the task that tells pairs of sentences apart.
+void AddBertHeads(const DecoderSpec& spec, plan::ModelDescription& model) {
+  const auto add = [&](const char* name, std::vector<int64_t> shape, plan::Role role) {
+    model.parameters.push_back({name, std::move(shape), role, static_cast<int32_t>(spec.layer_count), false});
+    model.parameter_count += plan::CountElements(model.parameters.back());
+  };
+  add("head.dense.weight", {spec.hidden, spec.hidden}, plan::Role::kReplicatedLinear);
+  add("head.bias", {spec.vocabulary}, plan::Role::kColumnBias);
+  add("pooler.weight", {spec.hidden, spec.hidden}, plan::Role::kReplicatedLinear);
+}
+
 PlanRequest RequestOf(const CsvRow& row, const ConfigJson& arguments) {
   PlanRequest request;
   request.searches_largest = request.suggests_changes = false;
@@ -178,6 +190,7 @@ PlanRequest RequestOf(const CsvRow& row, const ConfigJson& arguments) {
   w.groups_experts = Is(arguments, "moe-grouped-gemm");
   w.is_deterministic = Is(arguments, "deterministic-mode");
   request.model = plan::DescribeDecoder(spec, Cell(row, "file"), "arguments of the test");
+  if (KindOf(row) == "bert") AddBertHeads(spec, request.model);
   if (KindOf(row) == "t5") {
     plan::T5Spec t5;
     t5.encoder_layers = Whole(arguments, "encoder-num-layers", Whole(arguments, "num-layers", 12));

@@ -33,6 +33,7 @@ Result<std::vector<Plan>> RankCards(const PlanRequest& request, const std::vecto
   std::vector<Plan> plans;
   PlanRequest trial = request;
   trial.searches_largest = cards.size() == 1;
+  trial.suggests_changes = request.suggests_changes && cards.size() == 1;
   const bool may_spread =
       cards.size() > 1 && !request.workload.given.contains("parallel") && !request.model.parameters.empty();
   trial.simulations = std::make_shared<SimulationMemo>();
@@ -51,6 +52,14 @@ Result<std::vector<Plan>> RankCards(const PlanRequest& request, const std::vecto
                       plan.target->usable_bytes);
   };
   std::stable_sort(plans.begin(), plans.end(), [&](const Plan& a, const Plan& b) { return key(a) < key(b); });
+  // Only the first one is shown with what could be changed.
+  const bool is_spread =
+      !plans.empty() && plans.front().workload.parallel.DeviceCount() != request.workload.parallel.DeviceCount();
+  if (plans.size() > 1 && request.suggests_changes && !is_spread) {
+    trial.suggests_changes = true;
+    trial.card = plans.front().target->card;
+    MEMSTRATA_ASSIGN_OR_RETURN(plans.front(), MakePlan(trial));
+  }
   return plans;
 }
 
