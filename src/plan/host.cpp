@@ -40,9 +40,10 @@ uint64_t AllOptimizerBytes(const Plan& plan) {
 void AddHost(Plan& plan) {
   const Workload& w = plan.workload;
   const auto processes = static_cast<double>(w.parallel.DeviceCount());
-  plan.host_lines.push_back(LineOfConstant(
-      "processes", GetConstant("host_process_bytes"), processes,
-      fmt::format("{} process(es), one for each device, with the framework loaded", w.parallel.DeviceCount())));
+  plan.host_lines.push_back(
+      LineOfConstant("processes", GetConstant("host_process_bytes"), processes,
+                     fmt::format("{} process(es), one for each device{}", w.parallel.DeviceCount(),
+                                 plan.model.parameter_count > 0 ? ", with the framework loaded" : "")));
   const int64_t workers = w.data_workers * w.parallel.DeviceCount();
   plan.cpu_cores = w.parallel.DeviceCount() + workers;
   if (workers > 0) {

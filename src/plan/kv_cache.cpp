@@ -170,6 +170,27 @@ bool HasOneKind(const ModelDescription& model) {
   });
 }
 
+bool KeepsCacheIn(Engine engine, CacheFormat format) {
+  switch (format) {
+    case CacheFormat::k16:
+    case CacheFormat::k32:
+      return true;
+    case CacheFormat::k8:
+      return engine != Engine::kLlamaCpp;
+    case CacheFormat::k8Scaled:
+    case CacheFormat::kFp8Latent:
+    case CacheFormat::kNvfp4:
+      return engine == Engine::kVllm || engine == Engine::kSglang;
+    case CacheFormat::kQ8_0:
+    case CacheFormat::kQ5_1:
+    case CacheFormat::kQ5_0:
+    case CacheFormat::kQ4_1:
+    case CacheFormat::kQ4_0:
+      return engine == Engine::kLlamaCpp;
+  }
+  return true;
+}
+
 uint64_t SequenceCacheBytes(const ModelDescription& model, int64_t tokens, const CacheLayout& layout) {
   if (layout.groups_layers) {
     const std::vector<LayerGroup> groups = GroupsOf(model);

@@ -21,6 +21,8 @@ struct CacheLayout {
 inline constexpr int64_t kLlamaCppBatchTokens = 512;  // llama.cpp's default n_ubatch
 
 CacheLayout LayoutOf(const Workload& workload);
+/// Whether an engine has such a cache: ggml's blocks are llama.cpp's, scaled and latent forms those of GPU servers.
+bool KeepsCacheIn(Engine engine, CacheFormat format);
 /// True when all layers that keep anything keep whole sequences.
 bool HasOneKind(const ModelDescription& model);
 /// Bytes of one layer for one sequence of `tokens`.

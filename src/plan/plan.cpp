@@ -11,6 +11,7 @@
 #include "plan/constants.h"
 #include "plan/host.h"
 #include "plan/judge.h"
+#include "plan/kv_cache.h"
 #include "plan/largest.h"
 #include "plan/model/adapter_targets.h"
 #include "plan/near_simulation.h"
@@ -94,6 +95,24 @@ Status CheckDegrees(const PlanRequest& request) {
   return {};
 }
 
+// What an engine can do at all.
+Status CheckEngine(const Workload& w) {
+  const bool only_serves = w.engine == Engine::kVllm || w.engine == Engine::kSglang || w.engine == Engine::kLlamaCpp;
+  if (w.task == Task::kTrain && only_serves)
+    return Fail(ErrorCode::kInvalidArgument, fmt::format("{} serves models; it does not train.", Name(w.engine)));
+  if (w.task == Task::kServe && w.engine == Engine::kTorchtitan)
+    return Fail(ErrorCode::kInvalidArgument, fmt::format("{} trains models; it does not serve.", Name(w.engine)));
+  if (w.task == Task::kTrain && w.weight_format != WeightFormat::kAsPrecision && !w.TrainsAdapters())
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("Weights in {} are frozen: there are no gradients of them. Train adapters beside them "
+                            "(--lora-rank 16), or all weights in the precision (--weights same).",
+                            Name(w.weight_format)));
+  if (w.task != Task::kTrain && !KeepsCacheIn(w.engine, w.cache_format))
+    return Fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} keeps no cache in the format {}.", Name(w.engine), Name(w.cache_format)));
+  return {};
+}
+
 // Inputs that only some tasks or models have a use for.
 Status CheckUses(const PlanRequest& request) {
   const Workload& w = request.workload;
@@ -160,6 +179,7 @@ Status CheckWorkload(const PlanRequest& request) {
   const Workload& w = request.workload;
   const ModelDescription& model = request.model;
   MEMSTRATA_TRY(CheckDegrees(request));
+  MEMSTRATA_TRY(CheckEngine(w));
   MEMSTRATA_TRY(CheckUses(request));
   MEMSTRATA_TRY(CheckImages(request));
   double elements = static_cast<double>(w.batch) * static_cast<double>(w.sequence) *
@@ -277,11 +297,6 @@ Line FloorLine(const PlanRequest& request) {
           "precision, weights, parallel"};
 }
 
-// Nothing is known of layers: of a count of parameters or of a weights file without a configuration.
-bool IsFloor(const ModelDescription& model) {
-  return model.parameter_count > 0 && model.hidden == 0 && !model.diffusion;
-}
-
 // Weights alone: may answer no or "cannot tell", never yes.
 Plan FloorPlan(const PlanRequest& request) {
   Plan plan;
@@ -396,6 +411,10 @@ void Explain(const PlanRequest& request, Plan& plan) {
 
 }  // namespace
 
+bool IsFloor(const ModelDescription& model) {
+  return model.parameter_count > 0 && model.hidden == 0 && !model.diffusion;
+}
+
 std::string_view Name(Basis basis) {
   switch (basis) {
     case Basis::kComputed:
@@ -416,6 +435,7 @@ const DevicePlan& Plan::WorstDevice() const {
 PlanRequest TrialOf(const PlanRequest& request) {
   PlanRequest trial = request;
   trial.searches_largest = trial.suggests_changes = false;
+  trial.simulations.reset();
   return trial;
 }
 

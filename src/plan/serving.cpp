@@ -59,13 +59,18 @@ void AddWeights(const ModelDescription& model, const Workload& w, const char* te
 void AddCache(const ModelDescription& model, const Workload& w, const char* term, DevicePlan& device) {
   if (model.cache.empty()) return;
   const CacheLayout layout = LayoutOf(w);
-  const int64_t tokens = w.sequence + w.draft_tokens;
-  const uint64_t each = SequenceCacheBytes(model, tokens, layout) / static_cast<uint64_t>(w.parallel.pipeline);
-  const uint64_t bytes = each * static_cast<uint64_t>(w.concurrency);
+  const int64_t tokens = w.sequence + w.new_tokens + w.draft_tokens;
+  const Parallel& p = w.parallel;
+  const int64_t tokens_each = (tokens + p.context - 1) / p.context;
+  const uint64_t each = SequenceCacheBytes(model, tokens_each, layout) / static_cast<uint64_t>(p.pipeline);
+  const int64_t sessions = (w.concurrency + p.data - 1) / p.data;  // replicas share them
+  const uint64_t bytes = each * static_cast<uint64_t>(sessions);
   device.states.kv_cache += bytes;
   Add(device,
       {term, bytes, bytes, bytes, Basis::kComputed,
-       fmt::format("{} sessions x {} B for {} tokens in pages of {}", w.concurrency, each, tokens, layout.page_tokens),
+       fmt::format("{} sessions{} x {} B for {} tokens in pages of {}", sessions,
+                   p.data > 1 ? fmt::format(" of {}, shared by {} replicas,", w.concurrency, p.data) : "", each,
+                   tokens_each, layout.page_tokens),
        "cache of each layer kind, docs/explanation/planning.md", false, "concurrency, sequence, kv-bits, parallel"});
 }
 
@@ -96,12 +101,11 @@ DevicePlan ServingDevice(const PlanRequest& request) {
     AddWeights(*request.draft, w, "draft_weights", device);
     AddCache(*request.draft, w, "draft_kv_cache", device);
   }
-  const double width = static_cast<double>(model.hidden) / 4096.0;
   if (model.hidden > 0) {
     Add(device, StepLine(model, w));
     if (HasGraphs(w.engine))
-      Add(device,
-          FromConstant("graphs", "serving_graph_bytes", width, fmt::format("CUDA graphs, hidden {}", model.hidden)));
+      Add(device, FromConstant("graphs", "serving_graph_bytes", static_cast<double>(model.layer_count),
+                               fmt::format("CUDA graphs of {} layers", model.layer_count)));
   }
   if (UsesCuda(request.card)) Add(device, WorkspaceLine(request));
   device.framework_reserved_bytes = device.framework_peak_bytes;
@@ -123,7 +127,7 @@ double CacheEach(const PlanRequest& request) {
     bytes += HasOneKind(*model) ? static_cast<double>(CacheBytesPerToken(*model, layout))
                                 : sequence / static_cast<double>(w.sequence);
   }
-  return bytes / static_cast<double>(w.parallel.pipeline);
+  return bytes / static_cast<double>(w.parallel.pipeline * w.parallel.context);
 }
 
 }  // namespace
@@ -144,7 +148,9 @@ std::optional<CachePool> PoolOf(const PlanRequest& request, const DevicePlan& de
   }
   const uint64_t usable = UsableBytes(request);
   const auto rest = [usable](uint64_t others) { return usable > others ? usable - others : 0; };
-  return CachePool{rest(best), rest(high), rest(low), static_cast<int64_t>(static_cast<double>(rest(best)) / each)};
+  const auto tokens = static_cast<int64_t>(static_cast<double>(rest(best)) / each);
+  const int64_t page = LayoutOf(request.workload).page_tokens;
+  return CachePool{rest(best), rest(high), rest(low), tokens / page * page};
 }
 
 }  // namespace memstrata::plan

@@ -135,8 +135,15 @@ double OptimizerBytesEach(OptimizerName name, Precision precision, const RankPar
 
 namespace {
 
+bool IsGgufMix(WeightFormat format) { return format == WeightFormat::kQ4KM || format == WeightFormat::kQ8_0; }
+
 // Bits of one tensor: quantised formats hold matrices of linear layers and of experts, the rest stays in the precision.
 double BitsOf(const ParameterSpec& parameter, const Workload& workload) {
+  if (IsGgufMix(workload.weight_format)) {  // a file's mean is of all its tensors, the table and the head among them
+    const bool is_matrix = parameter.shape.size() > 1 || workload.weight_format == WeightFormat::kQ4KM;
+    return BitsPerWeight(is_matrix ? workload.weight_format : WeightFormat::kAsPrecision,
+                         is_matrix ? workload.precision : Precision::kFloat32);
+  }
   const bool is_linear =
       parameter.role == Role::kColumn || parameter.role == Role::kRow || parameter.role == Role::kReplicatedLinear;
   constexpr size_t kExpertMatrices = 3;  // dimensions: experts, rows, columns

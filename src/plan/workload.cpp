@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "plan/constants.h"
+
 namespace memstrata::plan {
 namespace {
 
@@ -266,6 +268,7 @@ bool* FlagOf(Workload& w, std::string_view name) {
   if (name == "grads-to-none") return &w.sets_grads_to_none;
   if (name == "clip-gradients") return &w.clips_gradients;
   if (name == "compile") return &w.is_compiled;
+  if (name == "deterministic") return &w.is_deterministic;
   if (name == "grouped-experts") return &w.groups_experts;
   return nullptr;
 }
@@ -383,6 +386,7 @@ std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload&
           {"grads-to-none", flag(w.sets_grads_to_none)},
           {"clip-gradients", flag(w.clips_gradients)},
           {"compile", flag(w.is_compiled)},
+          {"deterministic", flag(w.is_deterministic)},
           {"grouped-experts", flag(w.groups_experts)},
           {"deferred-head-gradients", number(w.deferred_head_gradients)},
           {"logits-to-keep", number(w.logits_to_keep)},
@@ -429,7 +433,7 @@ double BitsPerWeight(WeightFormat format, Precision precision) {
     case WeightFormat::kNvfp4:
       return 4.5;  // one 8-bit scale for each 16
     case WeightFormat::kQ4KM:
-      return 4.894;  // mix of block types in llama.cpp's files of Llama 3.1 8B
+      return GetConstant("q4_k_m_bits").best;
     case WeightFormat::kQ8_0:
       return 8.5;  // 34 B for each 32
   }

@@ -115,7 +115,7 @@ struct Workload {
   int64_t new_tokens = 0;
   int64_t images = 1;             // of one sample, for models that see
   int64_t image_tokens = 0;       // of one image in the tower, 0: the model's own
-  int64_t concurrency = 1;        // sessions at the same time (serving)
+  int64_t concurrency = 1;        // sessions at the same time, of all replicas (serving)
   int64_t batched_tokens = 8192;  // tokens of one engine step (serving)
   int64_t accumulation = 1;
   Precision precision = Precision::kBfloat16;
@@ -131,6 +131,7 @@ struct Workload {
   bool sets_grads_to_none = true;
   bool clips_gradients = false;
   bool is_compiled = false;
+  bool is_deterministic = false;
   bool groups_experts = true;           // products of all experts in one kernel
   int64_t deferred_head_gradients = 0;  // micro-batches whose share of the head's gradient waits for a later moment
   int64_t logits_to_keep = 0;
@@ -182,7 +183,7 @@ inline constexpr InputHelp kWorkloadInputs[] = {
     {"--new-tokens", "N", "Tokens to generate (default 0)"},
     {"--images", "N", "Images of one sample, for models that see (default 1)"},
     {"--image-tokens", "N", "Patches of one image before they are merged, 0: the model's fixed number (default 0)"},
-    {"--concurrency", "N", "Serving: sessions at the same time (default 1)"},
+    {"--concurrency", "N", "Serving: sessions at the same time, of all replicas together (default 1)"},
     {"--batched-tokens", "N", "Serving: tokens of one engine step (default 8192)"},
     {"--accumulation", "N", "Micro-batches before an optimizer step (default 1)"},
     {"--precision", "NAME", "fp32, bf16, fp16, bf16_autocast, fp16_autocast (default bf16)"},
@@ -205,6 +206,8 @@ inline constexpr InputHelp kWorkloadInputs[] = {
     {"--grads-to-none", "YES|NO", "Whether gradients are dropped after the step (default yes)"},
     {"--clip-gradients", "YES|NO", "Whether gradients are clipped (default no)"},
     {"--compile", "YES|NO", "Whether the step is compiled with torch.compile (default no)"},
+    {"--deterministic", "YES|NO",
+     "Whether products are deterministic, with CUBLAS_WORKSPACE_CONFIG=:4096:8 (default no)"},
     {"--grouped-experts", "YES|NO",
      "Whether the products of a rank's experts run as one grouped product, on streams of their own (default yes)"},
     {"--deferred-head-gradients", "N",

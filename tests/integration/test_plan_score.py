@@ -127,6 +127,8 @@ def test_published_measurements_are_met(scorer: Path) -> None:
     summary = json.loads(answer.stdout)["summary"]
     for family, median, p90 in [
         ("megatron-gpt", 0.03, 0.08),
+        ("megatron-t5", 0.03, 0.08),
+        ("megatron-bert", 0.03, 0.08),
         ("points-pretrain", 0.03, 0.08),
         ("points-lora", 0.05, 0.12),
         ("points-inference", 0.05, 0.12),

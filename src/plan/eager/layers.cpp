@@ -256,12 +256,36 @@ Tensor Attend(Tape& tape, const Tensor& query, const Tensor& key, const Tensor& 
   return View(Contiguous(tape, by_token), joined);
 }
 
+void GrowCache(Tape& tape, KvCache& cache, const std::vector<int64_t>& lengths_before, int64_t tokens) {
+  for (size_t layer = 0; layer < cache.keys.size(); ++layer) {
+    const int64_t length = cache.keys[layer].shape[2];
+    if (length == lengths_before[layer]) continue;  // of the encoder, or as long as its window
+    const int64_t window = cache.windows[layer];
+    const int64_t grown = window > 0 ? std::min(length + tokens, window) : length + tokens;
+    for (Tensor* held : {&cache.keys[layer], &cache.values[layer]}) {
+      Shape shape = held->shape;
+      shape[2] = grown;
+      *held = tape.Empty(shape, held->dtype, Category::kKvCache);
+      if (window > 0) held->shape[2] = std::min(grown, window - 1);  // a view: the storage stays
+    }
+  }
+}
+
+std::vector<int64_t> CacheLengths(const KvCache& cache) {
+  std::vector<int64_t> lengths;
+  lengths.reserve(cache.keys.size());
+  for (const Tensor& keys : cache.keys) lengths.push_back(keys.shape[2]);
+  return lengths;
+}
+
 std::pair<Tensor, Tensor> UpdateCache(Tape& tape, KvCache& cache, size_t layer, const Tensor& key, const Tensor& value,
                                       int64_t window) {
   if (cache.keys.size() <= layer) {
     cache.keys.resize(layer + 1);
     cache.values.resize(layer + 1);
+    cache.windows.resize(layer + 1);
   }
+  cache.windows[layer] = window;
   const auto extend = [&](Tensor& held, const Tensor& added) {
     Tensor past = held;
     if (!past.defined()) {  // an empty tensor of the keys' number format, also for the values

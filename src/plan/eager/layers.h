@@ -61,6 +61,11 @@ Tensor AttendInPieces(Tape& tape, const Tensor& query, const Tensor& key, const 
 /// A result by heads, copied token by token.
 Tensor TokenByToken(Tape& tape, const Tensor& by_head);
 
+/// Tokens that each layer holds.
+std::vector<int64_t> CacheLengths(const KvCache& cache);
+/// The cache after so many further tokens, of layers that grew since `lengths_before` were taken; layers with a window
+/// grow up to it.
+void GrowCache(Tape& tape, KvCache& cache, const std::vector<int64_t>& lengths_before, int64_t tokens);
 /// Extends the cache of a layer and gives back all keys and values.
 std::pair<Tensor, Tensor> UpdateCache(Tape& tape, KvCache& cache, size_t layer, const Tensor& key, const Tensor& value,
                                       int64_t window);

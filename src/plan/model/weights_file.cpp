@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <rapidjson/document.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -75,6 +76,7 @@ Result<WeightsHeader> ParseSafetensors(std::string_view head, uint64_t file_byte
   if (json.HasParseError() || !json.IsObject())
     return Fail(ErrorCode::kCorruptInput, "The header is not a JSON object.", 8 + json.GetErrorOffset());
   WeightsHeader header;
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;  // of the tensors' bytes
   for (const auto& member : json.GetObject()) {
     StoredTensor tensor;
     tensor.name.assign(member.name.GetString(), member.name.GetStringLength());
@@ -104,32 +106,38 @@ Result<WeightsHeader> ParseSafetensors(std::string_view head, uint64_t file_byte
       return Fail(ErrorCode::kCorruptInput, fmt::format("The bytes of \"{}\" do not match its shape.", tensor.name));
     }
     header.is_cut |= end > file_bytes - 8 - length;
+    if (end > begin) ranges.emplace_back(begin, end);
     tensor.bytes = end - begin;
     MEMSTRATA_TRY(AddStored(header, std::move(tensor)));
+  }
+  std::sort(ranges.begin(), ranges.end());
+  for (size_t i = 1; i < ranges.size(); ++i) {
+    if (ranges[i].first < ranges[i - 1].second)
+      return Fail(ErrorCode::kCorruptInput, "Two tensors lie on the same bytes, which the format does not allow.");
   }
   return header;
 }
 
 namespace {
 
-// llama.cpp cuts a file into "NAME-00001-of-00003.gguf" and so on; any of them stands for all.
-std::vector<std::string> GgufShards(const std::string& path) {
-  constexpr size_t kTail = std::string_view("00001-of-00003.gguf").size();
+// A file is cut into "NAME-00001-of-00003.gguf" (or .safetensors) and so on; any of them stands for all.
+std::vector<std::string> ShardsBeside(const std::string& path) {
+  constexpr size_t kNumbers = std::string_view("00001-of-00003").size();
   constexpr int kMostShards = 4096;
+  const size_t dot = path.find_last_of('.');
   int number = 0;
   int count = 0;
-  const bool is_shard = path.size() > kTail && path[path.size() - kTail - 1] == '-' &&
-                        std::sscanf(path.c_str() + path.size() - kTail, "%5d-of-%5d.gguf", &number, &count) == 2;
+  const bool is_shard = dot != std::string::npos && dot > kNumbers && path[dot - kNumbers - 1] == '-' &&
+                        std::sscanf(path.c_str() + dot - kNumbers, "%5d-of-%5d.", &number, &count) == 2;
   if (!is_shard || count < 1 || count > kMostShards) return {path};
   std::vector<std::string> files;
   for (int i = 1; i <= count; ++i)
-    files.push_back(fmt::format("{}{:05}-of-{:05}.gguf", path.substr(0, path.size() - kTail), i, count));
+    files.push_back(fmt::format("{}{:05}-of-{:05}{}", path.substr(0, dot - kNumbers), i, count, path.substr(dot)));
   return files;
 }
 
 Result<std::vector<std::string>> FilesOf(const std::string& path) {
-  if (path.ends_with(".gguf")) return GgufShards(path);
-  if (!path.ends_with(".index.json")) return std::vector<std::string>{path};
+  if (!path.ends_with(".index.json")) return ShardsBeside(path);
   MEMSTRATA_ASSIGN_OR_RETURN(const std::set<std::string> shards, ShardsOfIndex(path));
   const std::string folder = path.substr(0, path.find_last_of('/') + 1);
   std::vector<std::string> files;

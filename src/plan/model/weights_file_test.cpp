@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstring>
 #include <map>
 
@@ -52,15 +53,37 @@ TEST(Safetensors, SumsTensorsByTheirOwnTypes) {
 }
 
 TEST(Safetensors, TensorsThatOverflowTogetherAreRefused) {
-  const std::string half = R"({"dtype": "U8", "shape": [562949953421312], "data_offsets": [0, 562949953421312]})";
+  constexpr uint64_t kHalf = uint64_t{1} << 49;
+  const auto half = [](uint64_t begin) {
+    return R"({"dtype": "U8", "shape": [562949953421312], "data_offsets": [)" + std::to_string(begin) + ", " +
+           std::to_string(begin + kHalf) + "]}";
+  };
   const auto parse = [](const std::string& tensors) {
     const std::string file = Safetensors(tensors, 32);
     return ParseSafetensors(file, file.size());
   };
-  const Result<WeightsHeader> most = parse(R"({"a": )" + half + R"(, "b": )" + half + "}");
+  const Result<WeightsHeader> most = parse(R"({"a": )" + half(0) + R"(, "b": )" + half(kHalf) + "}");
   ASSERT_TRUE(most) << most.error().message;
   EXPECT_EQ(most->parameter_count, int64_t{1} << 50);
-  EXPECT_FALSE(parse(R"({"a": )" + half + R"(, "b": )" + half + R"(, "c": )" + half + "}"));
+  EXPECT_FALSE(parse(R"({"a": )" + half(0) + R"(, "b": )" + half(kHalf) + R"(, "c": )" + half(2 * kHalf) + "}"));
+}
+
+TEST(Safetensors, OneShardStandsForAll) {
+  const std::string folder = testing::TempDir();
+  for (const char* number : {"1", "2"}) {
+    const std::string path = folder + "model-0000" + number + "-of-00002.safetensors";
+    const std::string bytes = Safetensors(
+        R"({"x)" + std::string(number) + R"(": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}})", 16);
+    std::FILE* file = std::fopen(path.c_str(), "wb");
+    ASSERT_NE(file, nullptr);
+    std::fwrite(bytes.data(), 1, bytes.size(), file);
+    std::fclose(file);
+  }
+  const Result<ModelDescription> model = DescribeWeightsFile(folder + "model-00002-of-00002.safetensors");
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ(model->parameter_count, 8);
+  std::remove((folder + "model-00001-of-00002.safetensors").c_str());
+  EXPECT_FALSE(DescribeWeightsFile(folder + "model-00002-of-00002.safetensors"));
 }
 
 TEST(Safetensors, RefusesWhatDoesNotAddUp) {
@@ -73,6 +96,8 @@ TEST(Safetensors, RefusesWhatDoesNotAddUp) {
   EXPECT_TRUE(refuse("[]"));
   EXPECT_TRUE(refuse(R"({"x": {"dtype": "F32", "shape": [2], "data_offsets": [0, 9]}})"));
   EXPECT_TRUE(refuse(R"({"x": {"dtype": "F32", "shape": [-2], "data_offsets": [0, 8]}})"));
+  EXPECT_TRUE(refuse(
+      R"({"x": {"dtype": "U8", "shape": [8], "data_offsets": [0, 8]}, "y": {"dtype": "U8", "shape": [8], "data_offsets": [4, 12]}})"));
   const std::string cut = Safetensors(R"({"x": {"dtype": "F32", "shape": [9], "data_offsets": [0, 36]}})", 32);
   EXPECT_TRUE(ParseSafetensors(cut, cut.size())->is_cut);
   EXPECT_TRUE(refuse(R"({"x": {"dtype": "WAT", "shape": [2], "data_offsets": [0, 8]}})"));
