@@ -130,7 +130,8 @@ std::string Sentence(const HeapAnalysis& analysis, const Growth& growth, StackId
       return fmt::format("Memory grows by {} a step and falls back by up to {}, {}{}: {}.", amount,
                          FormatBytes(growth.tooth_bytes.value_or(0)), FormatCount(growth.tooth_count, "time"), held_by,
                          releasing.value != 0
-                             ? fmt::format("{} gives it back", UsefulFrameName(*analysis.store, releasing))
+                             ? fmt::format("it is given back at {}, where the program drops it or a collector runs",
+                                           UsefulFrameName(*analysis.store, releasing))
                              : "a collector frees it late, or the program itself does");
     case GrowthKind::kOneOff:
       return fmt::format("{} leaves {} that stays{}; {}.", StepsThatRose(growth), amount, held_by, LaterSteps(growth));

@@ -255,7 +255,7 @@ TEST(Growth, AListThatIsEmptiedNamesTheLine) {
   const std::vector<Finding> findings = ReportGrowth(analysis);
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].severity, FindingSeverity::kInfo);
-  EXPECT_NE(findings[0].text.find("empty (train.py:40) gives it back"), std::string::npos) << findings[0].text;
+  EXPECT_NE(findings[0].text.find("it is given back at empty (train.py:40)"), std::string::npos) << findings[0].text;
 }
 
 // Another layer is trained from steps 2, 5 and 9 on: each brings a gradient and two states of its parameter.
