@@ -8,7 +8,6 @@
 
 #include "analysis/marks/steep_fall.h"
 #include "base/units.h"
-#include "query/mark_words.h"
 
 namespace memstrata {
 namespace {
@@ -79,8 +78,9 @@ MarkLabel PeakLabel(const HeapExplained& heap, uint32_t seq) {
   std::string detail = phase == Phase::kOther ? "" : fmt::format("in {}", kPhaseNames[static_cast<size_t>(phase)]);
   if (!heap.bands.empty()) {
     const Band& maker = MakerOfThePeak(heap.bands, heap.analysis.peak.bytes);
-    detail += fmt::format("{}{} {} {} of it", detail.empty() ? "" : "; ", CategoryWords(maker.category),
-                          HoldOrHolds(maker.category), FormatBytes(maker.at_peak_bytes));
+    if (maker.category != Category::kUnknown)
+      detail += fmt::format("{}{} {} {} of it", detail.empty() ? "" : "; ", CategoryWords(maker.category),
+                            HoldOrHolds(maker.category), FormatBytes(maker.at_peak_bytes));
   }
   const bool is_lower_bound = heap.analysis.heap->lower_bound != LowerBoundReason::kExact;
   MarkLabel label;
@@ -118,14 +118,6 @@ bool IsOfTheRun(MarkKind kind) {
 bool IsWorthALabel(const Mark& mark, uint64_t peak_bytes) {
   if (mark.kind == MarkKind::kConstantBand || mark.kind == MarkKind::kFlat) return false;
   return IsOfTheRun(mark.kind) || mark.bytes * 100 >= peak_bytes;
-}
-
-// The fall that a person sees is of more than activations.
-void TellCliff(const HeapExplained& heap, const Mark& mark, MarkLabel& label) {
-  const SteepFall fall = FindSteepFall(heap.analysis, mark.begin_seq, mark.end_seq);
-  label.title = fmt::format("Cliff, \u2212{} in {}", FormatBytes(fall.bytes),
-                            FormatCount(fall.end_seq - fall.begin_seq, "event"));
-  label.detail = fmt::format("\u2212{} of activations in all", FormatBytes(mark.bytes));
 }
 
 // The marks of the representative step, and the first of each kind that it lacks.
@@ -173,6 +165,17 @@ uint32_t AnchorOf(const HeapExplained& heap, const Mark& mark) {
   }
 }
 
+MarkWords WordsIn(const HeapExplained& heap, const Mark& mark) {
+  MarkWords words = WordsOf(mark);
+  if (mark.kind != MarkKind::kBackwardCliff) return words;
+  // The fall that a person sees is of more than activations.
+  const SteepFall fall = FindSteepFall(heap.analysis, mark.begin_seq, mark.end_seq);
+  words.title = fmt::format("{}, \u2212{} in {}", words.name, FormatBytes(fall.bytes),
+                            FormatCount(fall.end_seq - fall.begin_seq, "event"));
+  words.detail = fmt::format("\u2212{} of activations in all", FormatBytes(mark.bytes));
+  return words;
+}
+
 std::vector<MarkLabel> LabelsOf(const HeapExplained& heap) {
   std::vector<MarkLabel> labels;
   const uint32_t peak_seq = heap.analysis.peak.moment.seq();
@@ -181,14 +184,13 @@ std::vector<MarkLabel> LabelsOf(const HeapExplained& heap) {
   for (const uint32_t index : ChooseMarks(heap.marks)) {
     const Mark& mark = heap.marks.marks[index];
     if (!IsWorthALabel(mark, heap.analysis.peak.bytes)) continue;
-    MarkWords words = WordsOf(mark);
+    MarkWords words = WordsIn(heap, mark);
     MarkLabel label;
     label.mark = index;
     const uint32_t anchor = AnchorOf(heap, mark);
     label.seqs = IsOfTheRun(mark.kind) ? std::vector<uint32_t>{anchor} : AlikePlaces(heap, anchor);
     label.title = std::move(words.title);
     label.detail = std::move(words.detail);
-    if (mark.kind == MarkKind::kBackwardCliff) TellCliff(heap, mark, label);
     label.rank = LabelRank(mark.kind);
     labels.push_back(std::move(label));
   }

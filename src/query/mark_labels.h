@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "query/explain.h"
+#include "query/mark_words.h"
 
 namespace memstrata {
 
@@ -18,6 +19,10 @@ struct MarkLabel {
   int rank = 0;                // the lowest is placed first
   bool is_alarm = false;       // a request that failed
 };
+
+/// The words of a mark, with what only the run around it tells: how far and how fast a cliff falls.
+/// cost: O(length of the mark)
+MarkWords WordsIn(const HeapExplained& heap, const Mark& mark);
 
 /// Where a mark is pointed at: slopes in their middle, tops where they are highest, blocks where they are made.
 /// cost: O(log events) but for the copies of autocast and the cliff, O(length of the mark)

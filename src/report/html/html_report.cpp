@@ -11,12 +11,12 @@
 #include "query/mark_labels.h"
 #include "query/program_space.h"
 #include "report/html/embedded_answers.h"
+#include "report/unknown_share.h"
 
 namespace memstrata {
 namespace {
 
 constexpr uint32_t kColumnCount = 1536;
-constexpr double kMostlyUnknown = 0.85;  // from here on the page colours by stack of its own accord
 constexpr uint32_t kCloseUpEvents = 16'384;
 constexpr size_t kMostOutOfMemory = 5;
 constexpr uint64_t kRowsOfHolders = 2000;       // what the page asks for
@@ -86,7 +86,7 @@ class HeapReport {
         embedder_(embedder),
         range_end_(heap.heap_index.range_end()),
         peak_seq_(heap.heap_index.LivePeak().moment.seq()),
-        is_mostly_unknown_(heap.heap.capabilities.has_stacks && UnknownShareAtPeak() > kMostlyUnknown) {}
+        is_mostly_unknown_(IsMostlyUnknown(session, heap)) {}
 
   void AddPictures() {
     AddTiles("seq", 0, range_end_);
@@ -133,17 +133,6 @@ class HeapReport {
 
  private:
   Parameters Base() const { return Parameters().Set("heap", heap_.index); }
-
-  double UnknownShareAtPeak() const {
-    const AllocationTable& table = session_.store().allocations;
-    const Peak peak = heap_.heap_index.LivePeak();
-    uint64_t unknown_bytes = 0;
-    for (uint32_t row = heap_.heap.allocations.begin; row < heap_.heap.allocations.end; ++row) {
-      const bool is_unknown = session_.CategoryOfRow()[row] == Category::kUnknown;
-      if (is_unknown && IsLive(table, row, peak.moment)) unknown_bytes += table.size_bytes[row];
-    }
-    return peak.bytes == 0 ? 0 : static_cast<double>(unknown_bytes) / static_cast<double>(peak.bytes);
-  }
 
   void AddTiles(std::string_view axis, uint64_t begin, uint64_t end) {
     const uint64_t columns = axis == "seq" ? std::min<uint64_t>(kColumnCount, end - begin) : kColumnCount;

@@ -3,7 +3,6 @@
 #include "analysis/frames/useful_frame.h"
 #include "query/common_json.h"
 #include "query/mark_labels.h"
-#include "query/mark_words.h"
 #include "report/json/fragmentation_json.h"
 
 namespace memstrata {
@@ -97,7 +96,7 @@ void WriteMarks(JsonWriter& json, const Store& store, const HeapExplained& heap)
     json.Field("count", mark.count);
     json.Field("text", std::string_view(mark.text));
     json.Field("reading", MarkReading(mark.kind));
-    const MarkWords words = WordsOf(mark);
+    const MarkWords words = WordsIn(heap, mark);
     json.Field("name", std::string_view(words.name));
     json.Field("title", std::string_view(words.title));
     json.Field("anchor_seq", AnchorOf(heap, mark));

@@ -14,12 +14,6 @@ constexpr double kNameSize = 13;
 constexpr double kNameHeight = 20;
 constexpr double kNamePadding = 8;
 
-// A tint of the same hue tells copies of weights from activations, and buffers from parameters.
-Colour FillOf(const Theme& theme, std::string_view category) {
-  const Colour fill = theme.Of(category).fill;
-  return category == "autocast_copy" || category == "buffer" ? fill.Faded(0.65) : fill;
-}
-
 double NiceStep(double span, double part_count) {
   const double power = std::pow(10, std::floor(std::log10(std::max(1.0, span / part_count))));
   const double ratio = span / part_count / power;
@@ -43,9 +37,11 @@ Result<Plot> Plot::Make(SessionIndex& session, HeapEntry& heap, uint32_t begin_s
   MEMSTRATA_ASSIGN_OR_RETURN(
       ColumnGrid grid,
       MakeColumnGrid(heap.heap_index, {Axis::kSeq, begin_seq, end_seq, std::min(most_columns, end_seq - begin_seq)}));
-  const Grouping& grouping = session.GroupingOf(heap, GroupBy::kCategory);
+  const GroupBy bands = BandsOf(session, heap);
+  const Grouping& grouping = session.GroupingOf(heap, bands);
   StackTile tile = StackLayout(session.store(), heap.heap, grid, grouping.rows).Lay({.min_bytes = 1ULL << 62});
   Plot plot(heap, grouping, std::move(grid), std::move(tile), area);
+  plot.bands_ = bands;
   plot.begin_seq_ = begin_seq;
   plot.end_seq_ = end_seq;
   plot.FitTop(from_zero);
@@ -152,6 +148,7 @@ std::vector<std::vector<double>> Plot::UpperEdges() const {
 // Each area reaches down to the bottom and the lower ones are drawn over it, so that no seams show.
 void Plot::DrawBands(Canvas& canvas, const Theme& theme) const {
   const std::vector<std::vector<double>> edges = UpperEdges();
+  const std::vector<BandStyle> styles = StylesOf(bands_, *grouping_, theme);
   for (size_t group = edges.size(); group-- > 0;) {
     const bool is_empty =
         group == 0 ? std::all_of(edges[0].begin(), edges[0].end(), [&](double y) { return y >= area_.bottom(); })
@@ -163,8 +160,7 @@ void Plot::DrawBands(Canvas& canvas, const Theme& theme) const {
       points.push_back({ColumnX(column + 1), edges[group][column]});
     }
     points.push_back({area_.right(), area_.bottom()});
-    const std::string_view key = grouping_->groups[group].key;
-    const Colour fill = FillOf(theme, key);
+    const Colour fill = styles[group].fill;
     if (fill.alpha < 1) canvas.Polygon(points, theme.surface);
     canvas.Polygon(points, fill);
   }
@@ -172,15 +168,16 @@ void Plot::DrawBands(Canvas& canvas, const Theme& theme) const {
 
 void Plot::DrawBandNames(Canvas& canvas, const Theme& theme) const {
   const std::vector<std::vector<double>> edges = UpperEdges();
+  const std::vector<BandStyle> styles = StylesOf(bands_, *grouping_, theme);
   const std::vector<double> bottom(grid_.column_count(), area_.bottom());
   for (uint32_t group = 0; group < edges.size(); ++group)
-    DrawBandName(canvas, theme, group, group == 0 ? bottom : edges[group - 1], edges[group]);
+    DrawBandName(canvas, styles[group], group, group == 0 ? bottom : edges[group - 1], edges[group]);
 }
 
 // Where the band is thick enough for its name over the whole width of the text, with its most bytes there.
-void Plot::DrawBandName(Canvas& canvas, const Theme& theme, uint32_t group, const std::vector<double>& lower,
+void Plot::DrawBandName(Canvas& canvas, const BandStyle& style, uint32_t group, const std::vector<double>& lower,
                         const std::vector<double>& upper) const {
-  const std::string name(CategoryWords(CategoryFromLabel(grouping_->groups[group].key)));
+  const std::string& name = style.name;
   const double longest = TextWidth(name + "  000 GiB", kNameSize, FontWeight::kBold) + 2 * kNamePadding;
   const double column_width = area_.width / grid_.column_count();
   const auto columns = static_cast<uint32_t>(std::ceil(longest / column_width));
@@ -206,7 +203,7 @@ void Plot::DrawBandName(Canvas& canvas, const Theme& theme, uint32_t group, cons
   const double width =
       TextWidth(name + "  ", kNameSize, FontWeight::kBold) + TextWidth(bytes, kNameSize, FontWeight::kRegular);
   const double left = (ColumnX(best) + ColumnX(best + columns) - width) / 2;
-  const Colour colour = theme.Of(grouping_->groups[group].key).text;
+  const Colour colour = style.text;
   canvas.Text({left, y}, name, {kNameSize, colour, FontWeight::kBold, TextAnchor::kStart});
   canvas.Text({left + width, y}, bytes, {kNameSize, colour, FontWeight::kRegular, TextAnchor::kEnd});
 }

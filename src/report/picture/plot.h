@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "query/session_index.h"
+#include "report/picture/band_style.h"
 #include "report/picture/canvas.h"
 #include "report/picture/theme.h"
 
@@ -60,11 +61,12 @@ class Plot {
   /// First column of the longest stretch in which the reserved line is level.
   uint32_t LongestLevelOfReserved() const;
   bool IsReservedFlat(uint64_t bytes, double left, double right) const;
-  void DrawBandName(Canvas& canvas, const Theme& theme, uint32_t group, const std::vector<double>& lower,
+  void DrawBandName(Canvas& canvas, const BandStyle& style, uint32_t group, const std::vector<double>& lower,
                     const std::vector<double>& upper) const;
 
   HeapEntry* heap_;
   const Grouping* grouping_;
+  GroupBy bands_ = GroupBy::kCategory;
   ColumnGrid grid_;
   StackTile tile_;
   PlotArea area_;

@@ -124,7 +124,7 @@ class TimelinePicture {
         theme_(theme),
         canvas_(canvas) {}
 
-  void Draw(const Grouping& grouping, const std::optional<Lens>& lens) {
+  void Draw(const std::vector<BandStyle>& styles, const std::optional<Lens>& lens) {
     canvas_.Rectangle({0, 0}, kPictureWidth, kPictureHeight, theme_.surface);
     Heading();
     DrawPhaseRows(explained_, window_, plot_, kRowsTop, theme_, canvas_);
@@ -135,7 +135,7 @@ class TimelinePicture {
     plot_.DrawBandNames(canvas_, theme_);
     Labels();
     if (lens) DrawLens(*lens, plot_, theme_, canvas_);
-    Legend(grouping);
+    Legend(styles);
     Footer();
   }
 
@@ -185,17 +185,17 @@ class TimelinePicture {
     canvas_.Line({x - 6, y + 6}, {x + 6, y - 6}, {theme_.alarm, 2});
   }
 
-  void Legend(const Grouping& grouping) {
+  void Legend(const std::vector<BandStyle>& styles) {
     double x = kPlotLeft;
     const auto name = [&](std::string_view text) {
       canvas_.Text({x + 18, kLegendY}, text, {12, theme_.ink2});
       x += 18 + TextWidth(text, 12, FontWeight::kRegular) + 22;
     };
-    for (const Group& group : grouping.groups) {
-      Colour fill = theme_.Of(group.key).fill;
-      if (group.key == "autocast_copy" || group.key == "buffer") fill = fill.Faded(0.65);
-      canvas_.Rectangle({x, kLegendY - 10}, 12, 12, fill, 2);
-      name(CategoryWords(CategoryFromLabel(group.key)));
+    for (size_t group = 0; group < styles.size(); ++group) {
+      // What has no room stands in its band, or is small.
+      if (x + 18 + TextWidth(styles[group].name, 12, FontWeight::kRegular) > kPlotRight) break;
+      canvas_.Rectangle({x, kLegendY - 10}, 12, 12, styles[group].fill, 2);
+      name(styles[group].name);
     }
     if (!heap_.heap.capabilities.has_segments) return;
     canvas_.Line({x, kLegendY - 4}, {x + 14, kLegendY - 4}, {theme_.ink2, 1.25, 6, 3});
@@ -239,8 +239,9 @@ Status DrawTimeline(SessionIndex& session, HeapEntry& heap, const HeapExplained&
                     Canvas& canvas) {
   const PictureWindow window = ChooseWindow(explained);
   MEMSTRATA_ASSIGN_OR_RETURN(const Scene scene, MakeSceneWithRoom(session, heap, explained, window));
+  const GroupBy bands = BandsOf(session, heap);
   TimelinePicture(heap, explained, window, scene.placed, scene.plot, theme, canvas)
-      .Draw(session.GroupingOf(heap, GroupBy::kCategory), scene.lens);
+      .Draw(StylesOf(bands, session.GroupingOf(heap, bands), theme), scene.lens);
   return {};
 }
 

@@ -291,8 +291,9 @@ function allocationLines(fact: Allocation): string[] {
   const useful = usefulFrame(fact.stack);
   const place = [fact.stream === null ? null : `stream ${fact.stream}`, fact.pool ? `${fact.pool} pool` : null];
   return [
-    `${categoryLabel(fact.category)}${place.some(Boolean) ? `, ${place.filter(Boolean).join(", ")}` : ""}`,
+    // Of a kind that is not known the first line of the tip has said all.
+    [fact.category === "unknown" ? null : categoryLabel(fact.category), ...place].filter(Boolean).join(", "),
     `${from} to ${to}${duration}`,
     useful ? [useful.function, framePlace(useful, 1)].filter(Boolean).join(", ") : "no Python frame",
-  ];
+  ].filter((line) => line !== "");
 }
