@@ -12,7 +12,7 @@ const besideLeader = 6;
 
 interface Heap {
   steps: { index: number; begin_seq: number }[];
-  labels: { title: string; seqs: number[] }[];
+  labels: { title: string; seqs: number[]; rank: number }[];
 }
 
 interface Text {
@@ -68,8 +68,10 @@ it.skipIf(!program)("names and places the shapes of a run alike in the page and 
   server.stop();
   await browser.close();
 
-  // Each shows what its lane has room for, the most important first; that is the same.
-  expect(inPicture.length).toBeGreaterThan(5);
-  expect(inPage.length).toBeGreaterThan(5);
-  expect(inPage.slice(0, 4)).toEqual(inPicture.slice(0, 4));
+  // Each shows what its lane has room for; what has the lowest rank stands in both.
+  const inBoth = inPage.filter((title) => inPicture.includes(title));
+  expect(inBoth.length).toBeGreaterThan(4);
+  const first = heap.labels.filter((label) => label.rank === 0).map((label) => label.title);
+  expect(first.length).toBeGreaterThan(1);
+  expect(inBoth).toEqual(expect.arrayContaining(first));
 });

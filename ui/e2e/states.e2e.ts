@@ -50,7 +50,7 @@ describe.skipIf(!program)("states of the page", () => {
     const server = await startServer(program!, [sample]);
     const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
     let asked = 0;
-let isSeen = false;
+    let isSeen = false;
     // The sample is read faster than a person sees; answers are made to say "reading" until that was seen.
     await page.route(/api\/v1\/progress/, async (route) => {
       if (isSeen) return route.continue();
