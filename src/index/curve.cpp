@@ -67,6 +67,12 @@ Curve FromXPlane(const Store& store, const Heap& heap, Measure measure, Curve cu
   return curve;
 }
 
+// The program gave the block back, and it is not freed by the very next event.
+bool Waits(const AllocationTable& table, uint32_t row) {
+  const uint32_t requested_seq = table.free_requested_seq[row];
+  return requested_seq != kNone && table.free_seq[row] > requested_seq + 1;
+}
+
 }  // namespace
 
 Curve BuildCurve(const Store& store, const Heap& heap, Measure measure, Curve reuse) {
@@ -84,6 +90,13 @@ Curve BuildCurve(const Store& store, const Heap& heap, Measure measure, Curve re
   return FromAllocations(store, heap, store.allocations.size_bytes, std::move(reuse));
 }
 
+bool HasPending(const Store& store, const Heap& heap) {
+  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
+    if (Waits(store.allocations, row)) return true;
+  }
+  return false;
+}
+
 Curve BuildPendingCurve(const Store& store, const Heap& heap) {
   const AllocationTable& table = store.allocations;
   Curve curve;
@@ -91,7 +104,7 @@ Curve BuildPendingCurve(const Store& store, const Heap& heap) {
   const auto delta = curve.after_bytes.mutable_span();  // modulo 2^64, as above
   for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
     const uint32_t requested_seq = table.free_requested_seq[row];
-    if (requested_seq == kNone || table.free_seq[row] <= requested_seq + 1) continue;
+    if (!Waits(table, row)) continue;
     delta[requested_seq] += table.size_bytes[row];
     if (table.free_seq[row] != kNone) delta[table.free_seq[row]] -= table.size_bytes[row];
   }

@@ -37,6 +37,8 @@ Curve BuildCurve(const Store& store, const Heap& heap, Measure measure, Curve re
 /// block that is freed by the very next event did not wait and is left out, else every free would show as a spike.
 /// unit: bytes   cost: O(events + allocations)
 Curve BuildPendingCurve(const Store& store, const Heap& heap);
+/// Whether any block waits so; without one that curve is 0 everywhere. cost: O(allocations), until the first one
+bool HasPending(const Store& store, const Heap& heap);
 
 Peak FindPeak(const Curve& curve);
 

@@ -19,22 +19,25 @@ struct RangeExtremes::Best {
 };
 
 RangeExtremes::RangeExtremes(std::span<const uint64_t> values) : values_(values) {
-  auto count = static_cast<uint32_t>(values.size());
-  for (size_t level = 0; count > kFanOut; ++level) {
+  const auto add_level = [this](size_t count, const auto& node_at) {
     std::vector<Node> nodes;
     nodes.reserve(count / kFanOut + 1);
-    for (uint32_t begin = 0; begin < count; begin += kFanOut) {
-      Node node = At(level, begin);
-      const uint32_t end = std::min(count, begin + kFanOut);
-      for (uint32_t i = begin + 1; i < end; ++i) {
-        const Node child = At(level, i);
+    for (size_t begin = 0; begin < count; begin += kFanOut) {
+      Node node = node_at(begin);
+      const size_t end = std::min<size_t>(count, begin + kFanOut);
+      for (size_t i = begin + 1; i < end; ++i) {
+        const Node child = node_at(i);
         node.min = std::min(node.min, child.min);
         node.max = std::max(node.max, child.max);
       }
       nodes.push_back(node);
     }
-    count = static_cast<uint32_t>(nodes.size());
     levels_.push_back(std::move(nodes));
+  };
+  if (values.size() > kFanOut) add_level(values.size(), [values](size_t i) { return Node{values[i], values[i]}; });
+  while (!levels_.empty() && levels_.back().size() > kFanOut) {
+    const std::vector<Node>& below = levels_.back();
+    add_level(below.size(), [&below](size_t i) { return below[i]; });
   }
 }
 

@@ -2,6 +2,19 @@
 
 namespace memstrata {
 
+Peak PeakOf(const IndexedCurve& indexed) {
+  const Curve& curve = indexed.curve;
+  const auto count = static_cast<uint32_t>(curve.after_bytes.size());
+  if (count == 0) return {curve.begin_bytes, {}};
+  const Extremes all = indexed.extremes.Find(0, count);
+  return all.max > curve.begin_bytes ? Peak{all.max, Moment::AfterEvent(all.max_index)} : Peak{curve.begin_bytes, {}};
+}
+
+const IndexedCurve* HeapIndex::Pending() {
+  if (!has_pending_.Get([&] { return HasPending(store_, heap_); })) return nullptr;
+  return &pending_.Get([&] { return BuildPendingCurve(store_, heap_); });
+}
+
 const IndexedCurve& HeapIndex::Used() {
   return used_.Get([&] {
     Curve curve;

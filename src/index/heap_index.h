@@ -19,6 +19,9 @@ struct IndexedCurve {
   RangeExtremes extremes;
 };
 
+/// As FindPeak() of its curve. cost: O(log events)
+Peak PeakOf(const IndexedCurve& indexed);
+
 class HeapIndex {
  public:
   HeapIndex(const Store& store, const Heap& heap) : store_(store), heap_(heap) {}
@@ -42,17 +45,15 @@ class HeapIndex {
   const IndexedCurve& Reserved() {
     return reserved_.Get([&] { return BuildCurve(store_, heap_, Measure::kReserved); });
   }
-  /// Live bytes that were given back and wait for another stream (BuildPendingCurve).
-  const IndexedCurve& Pending() {
-    return pending_.Get([&] { return BuildPendingCurve(store_, heap_); });
-  }
+  /// Live bytes that were given back and wait for another stream (BuildPendingCurve); null where none ever do.
+  const IndexedCurve* Pending();
   const TimeAxis& Time() {
     return time_.Get([&] { return TimeAxis(store_, heap_); });
   }
   /// Positions of the out-of-memory events.
   const std::vector<uint32_t>& OutOfMemory();
   const Peak& LivePeak() {
-    return live_peak_.Get([&] { return FindPeak(Live().curve); });
+    return live_peak_.Get([&] { return PeakOf(Live()); });
   }
 
  private:
@@ -62,6 +63,7 @@ class HeapIndex {
   Lazy<IndexedCurve> block_;
   Lazy<IndexedCurve> used_;
   Lazy<IndexedCurve> reserved_;
+  Lazy<bool> has_pending_;
   Lazy<IndexedCurve> pending_;
   Lazy<TimeAxis> time_;
   Lazy<Peak> live_peak_;

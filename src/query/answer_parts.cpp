@@ -131,7 +131,8 @@ void WriteCursor(JsonWriter& json, SessionIndex& session, HeapEntry& entry, uint
   if (heap.capabilities.has_segments) reserved_bytes = index.Reserved().curve.At(at);
   if (block_bytes && reserved_bytes) idle_bytes = *reserved_bytes - std::min(*reserved_bytes, *block_bytes);
   json.Field("block_bytes", block_bytes);
-  json.Field("pending_bytes", PendingBytesAt(store, heap, at, index.Pending().curve.At(at)));
+  const IndexedCurve* pending = index.Pending();
+  json.Field("pending_bytes", PendingBytesAt(store, heap, at, pending == nullptr ? 0 : pending->curve.At(at)));
   json.Field("reserved_bytes", reserved_bytes);
   json.Field("idle_bytes", idle_bytes);
   const Place place = PlaceOf(session, entry, heap.events.size() == 0 ? kNone : seq);

@@ -111,8 +111,9 @@ void GroupByKey(HeapIndex& index, const StackKeys& keys, Grouping& grouping) {
   const AllocationTable& table = index.store().allocations;
   const Heap& heap = index.heap();
   std::vector<uint64_t> bytes(keys.texts.size(), 0);
+  const Moment peak = index.LivePeak().moment;
   for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
-    if (IsLive(table, row, index.LivePeak().moment)) bytes[KeyOfStackedRow(table, keys, row)] += table.size_bytes[row];
+    if (IsLive(table, row, peak)) bytes[KeyOfStackedRow(table, keys, row)] += table.size_bytes[row];
   }
   std::vector<uint32_t> order;
   for (uint32_t key = 0; key < bytes.size(); ++key) {
@@ -265,8 +266,9 @@ Grouping MakeGrouping(HeapIndex& index, GroupBy by, const std::vector<Category>&
       break;
   }
   grouping.rows.group_count = static_cast<uint32_t>(grouping.groups.size());
+  const Moment peak = index.LivePeak().moment;
   for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
-    if (!IsLive(table, row, index.LivePeak().moment)) continue;
+    if (!IsLive(table, row, peak)) continue;
     grouping.groups[grouping.rows.group_of_row[row - heap.allocations.begin]].bytes_at_peak += table.size_bytes[row];
   }
   return grouping;

@@ -75,9 +75,13 @@ const Grouping& SessionIndex::GroupingOf(HeapEntry& heap, GroupBy by) {
 }
 
 void SessionIndex::Prepare() {
+  // The question for the session comes first and waits for peaks and times.
+  const auto find_groups = [this] {
+    for (const auto& entry : heaps_) (void)entry->heap_index.LivePeak();
+    if (HeapEntry* heap = DefaultHeap()) (void)GroupingOf(*heap, GroupBy::kCategory);
+  };
   const auto find_curves = [this] {
     for (const auto& entry : heaps_) {
-      (void)entry->heap_index.LivePeak();
       (void)entry->heap_index.Time();
       if (entry->heap.capabilities.has_segments) (void)entry->heap_index.Reserved();
     }
@@ -85,10 +89,6 @@ void SessionIndex::Prepare() {
       if (entry->heap.capabilities.has_block_bytes) (void)entry->heap_index.Block();
       (void)entry->heap_index.Pending();
     }
-  };
-  const auto find_groups = [this] {
-    (void)CategoryOfRow();  // takes longest; which heap is shown first, the other thread finds out meanwhile
-    if (HeapEntry* heap = DefaultHeap()) (void)GroupingOf(*heap, GroupBy::kCategory);
   };
   RunBoth(find_groups, find_curves);
 }

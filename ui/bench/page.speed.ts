@@ -158,7 +158,7 @@ function table(file: string, rows: readonly Row[]): string {
   const line = (row: Row) => {
     const value = `${row.value.toFixed(row.value < 10 ? 2 : 0)} ${row.unit}`;
     const verdict = row.target === "" ? "" : row.met ? "ok" : "MISSED";
-    return `  ${row.what.padEnd(34)}${value.padStart(10)}   ${row.target.padEnd(12)}${verdict}`;
+    return `  ${row.what.padEnd(40)}${value.padStart(10)}   ${row.target.padEnd(12)}${verdict}`;
   };
   return `\n${basename(file)}, ${(statSync(file).size / 1e6).toFixed(0)} MB\n${rows.map(line).join("\n")}\n`;
 }

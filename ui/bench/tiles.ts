@@ -60,7 +60,7 @@ function spread(what: string, values: readonly number[], target: number | null):
   ];
 }
 
-/** The goal of a warm tile is that of the server: what a client and a busy machine add to it stands beside it. */
+/** The goal of a warm tile holds on the wire. Beside it: what the server alone took, and what a browser makes of it. */
 export async function measureTiles(page: Page, url: string, serverPid: number, heap: MeasuredHeap): Promise<Row[]> {
   const cold: number[] = [];
   const inServer: number[] = [];
@@ -87,10 +87,10 @@ export async function measureTiles(page: Page, url: string, serverPid: number, h
   return [
     atMost("cold tile on the wire, worst", Math.max(...cold), coldMs, "ms"),
     atMost("cold tile on the wire, median", quantile(cold, 0.5), coldMs, "ms"),
-    ...spread("warm tile in the server", inServer, warmMs),
+    ...spread("warm tile on the wire", onWire, warmMs),
+    ...spread("  in the server", inServer, null),
     only("  its CPU time in the server", (warmCpuSeconds * 1000) / onWire.length, "ms"),
-    ...spread("  on the wire", onWire, null),
-    ...spread("  on the wire without a tile", bare, null),
+    ...spread("  a request without a tile", bare, null),
     ...spread("  fetched by the page", inPage, null),
   ];
 }

@@ -26,7 +26,7 @@ class Labeller {
         labels_(heap.events.size()) {}
 
   StackLabels Run() {
-    for (uint32_t seq = 0; seq < labels_.size(); ++seq) NotePhase(FromStack(seq));
+    for (uint32_t seq = 0; seq < labels_.size() && !(has_backward_ && has_forward_); ++seq) NotePhase(FromStack(seq));
     has_backward_ = has_backward_ || (has_forward_ && EngineShowsItself());
     for (uint32_t seq = 0; seq < labels_.size(); ++seq) labels_[seq] = Label(seq);
     StackLabels result;

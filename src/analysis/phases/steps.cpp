@@ -53,6 +53,26 @@ bool GoesAbove(const Store& store, const StackTable& stacks, const LoopJump& jum
   return frames.line[stacks.frame[jump.to_node].value] <= frames.line[stacks.frame[forward].value];
 }
 
+/// The nearest common caller of the stacks since the last Clear().
+class CommonCallerOfMany {
+ public:
+  explicit CommonCallerOfMany(const StackTable& stacks) : stacks_(stacks), known_below_(stacks.size(), kNone) {}
+
+  /// kNone: there was no stack.
+  uint32_t caller() const { return caller_; }
+  void Clear() { caller_ = kNone; }
+  void Add(uint32_t stack) {
+    if (caller_ != kNone && known_below_[stack] == caller_) return;  // programs come back to the same lines
+    caller_ = caller_ == kNone ? stack : CommonCaller(stacks_, caller_, stack);
+    known_below_[stack] = caller_;
+  }
+
+ private:
+  const StackTable& stacks_;
+  std::vector<uint32_t> known_below_;  // by node: a caller that it is known to come from
+  uint32_t caller_ = kNone;
+};
+
 // Cycles by jumps of the training loop: it starts over after a backward, in a function that called the forward as well
 // as the backward and the update. Where a branch of the loop goes another way once, it starts over
 // without a jump when it comes back to a call that has made whole cycles before. A second loop starts behind the first.
@@ -62,8 +82,8 @@ std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std
   const std::vector<Phase> next_strong = NextStrongPhases(phases);
   std::vector<Cycle> cycles = {{FirstWork(phases), false}};
   auto jump = jumps.begin();
-  uint32_t caller = kNone;  // called everything since the forward began
-  bool is_one_call = true;  // since the cycle began, not only since the last forward
+  CommonCallerOfMany common(stacks);  // of everything since the forward began
+  bool is_one_call = true;            // since the cycle began, not only since the last forward
   FlatMap<uint32_t, bool> made_whole_cycle;
   const LoopEnds loop_ends(store, heap, calls, jumps);
   uint32_t forward_stack = 0;
@@ -71,6 +91,7 @@ std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std
   bool had_update = false;
   for (uint32_t seq = cycles[0].begin_seq; seq < phases.size(); ++seq) {
     const Phase phase = phases[seq];
+    const uint32_t caller = common.caller();
     while (jump != jumps.end() && jump->seq < seq) ++jump;
     const bool jumped = jump != jumps.end() && jump->seq == seq;
     const bool starts_forward = next_strong[seq] == Phase::kForward || next_strong[seq] == Phase::kZeroGrad;
@@ -89,16 +110,16 @@ std::vector<Cycle> CyclesByJumps(const Store& store, const Heap& heap, const std
       cycles.back().has_update = cycles.back().has_update || phase == Phase::kZeroGrad;
       cycles.push_back({seq, false});
       had_backward = had_update = false;
-      caller = kNone;
+      common.Clear();
     }
     if (phase == Phase::kForward && (had_backward || had_update)) {
       is_one_call = false;
       had_backward = had_update = false;
-      caller = kNone;
+      common.Clear();
     }
     const bool is_main = IsForward(phase) || phase == Phase::kOptimizer || phase == Phase::kClip;
-    if (is_main && stack != 0 && caller == kNone) forward_stack = stack;
-    if (is_main && stack != 0) caller = caller == kNone ? stack : CommonCaller(stacks, caller, stack);
+    if (is_main && stack != 0 && common.caller() == kNone) forward_stack = stack;
+    if (is_main && stack != 0) common.Add(stack);
     had_backward = had_backward || phase == Phase::kBackward;
     had_update = had_update || (had_backward && IsUpdate(phase));
     cycles.back().has_update = cycles.back().has_update || had_update;

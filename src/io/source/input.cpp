@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "io/source/read_ahead_source.h"
+
 namespace memstrata {
 namespace {
 
@@ -103,7 +105,9 @@ Result<Input> OpenInput(const std::string& path) {
     input.archives.push_back(*std::move(second));
     access = input.archives.back().get();
   }
-  if (Status status = Unwrap(input, *std::move(file), access); !status) return named(std::move(status).error());
+  std::unique_ptr<ByteSource> bytes = *std::move(file);
+  if (access != nullptr) bytes = std::make_unique<ReadAheadSource>(std::move(bytes));
+  if (Status status = Unwrap(input, std::move(bytes), access); !status) return named(std::move(status).error());
   return input;
 }
 

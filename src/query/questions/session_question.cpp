@@ -70,7 +70,7 @@ void WriteHeap(JsonWriter& json, SessionIndex& session, HeapEntry& entry) {
   json.Field("peak_live_seq", KnownRow(index.LivePeak().moment.seq()));
   json.Field("peak_live_bytes", index.LivePeak().bytes);
   std::optional<uint64_t> reserved_peak_bytes;
-  if (heap.capabilities.has_segments) reserved_peak_bytes = FindPeak(index.Reserved().curve).bytes;
+  if (heap.capabilities.has_segments) reserved_peak_bytes = PeakOf(index.Reserved()).bytes;
   json.Field("peak_reserved_bytes", reserved_peak_bytes);
   json.Field("default", session.DefaultHeap() == &entry);
   json.EndObject();

@@ -72,7 +72,9 @@ Result<Answer> AnswerLiveCurve(SessionIndex& session, const Parameters& paramete
       has.has_segments ? ReduceCurve(index.Reserved(), request) : CurveValues{unknown, unknown, unknown};
   frame.Bytes("reserved_max_bytes", reserved.max_bytes);
   frame.Bytes("reserved_last_bytes", reserved.last_bytes);
-  frame.Bytes("pending_max_bytes", ReduceCurve(index.Pending(), request).max_bytes);
+  const IndexedCurve* pending = index.Pending();
+  const std::vector<uint64_t> none(request.grid.column_count(), 0);
+  frame.Bytes("pending_max_bytes", pending == nullptr ? none : ReduceCurve(*pending, request).max_bytes);
   frame.Values<uint32_t>("oom_count", "count", OutOfMemoryCounts(request));
   return Answer{Answer::Type::kFrame, std::move(frame).Finish()};
 }
