@@ -141,6 +141,7 @@ class Categorizer {
     if (table_.alloc_seq[row] == kNone) return !is_other;
     const Group group = GroupOf(PhaseAt(table_.alloc_seq[row]));
     if (group == Group::kInput && timeline_.basis == PhaseBasis::kStack) return false;
+    if (group == Group::kBackward && workspace_sizes_of_gradients_.contains(table_.size_bytes[row])) return false;
     if (group == Group::kBackward && table_.free_requested_seq[row] == kNone && kept_in_backward_count_ > kMostThreads)
       return false;
     return !is_other && group != Group::kLoad && group != Group::kOptimizer;
@@ -150,8 +151,14 @@ class Categorizer {
   void CountWorkspaces() {
     for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
       const uint32_t seq = table_.alloc_seq[row];
-      const bool is_kept = HasWorkspaceSize(table_.size_bytes[row]) && table_.free_requested_seq[row] == kNone;
-      if (is_kept && seq != kNone && GroupOf(PhaseAt(seq)) == Group::kBackward) ++kept_in_backward_count_;
+      const uint64_t size_bytes = table_.size_bytes[row];
+      if (!HasWorkspaceSize(size_bytes) || seq == kNone || GroupOf(PhaseAt(seq)) != Group::kBackward) continue;
+      // What a backward makes and a later phase gives back is a gradient, and so is the last one of its size.
+      if (table_.free_requested_seq[row] == kNone) {
+        ++kept_in_backward_count_;
+      } else if (table_.free_requested_seq[row] >= group_end_[seq]) {
+        workspace_sizes_of_gradients_[size_bytes] = true;
+      }
     }
     for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
       if (!MayBeWorkspace(row)) continue;
@@ -398,7 +405,8 @@ class Categorizer {
   uint32_t kept_workspace_count_ = 0;
   uint32_t short_workspace_count_ = 0;
   static constexpr uint32_t kMostThreads = 2;  // of the autograd engine with a device of their own, and one to spare
-  uint32_t kept_in_backward_count_ = 0;        // as large as a workspace, and never given back
+  FlatMap<uint64_t, bool> workspace_sizes_of_gradients_;
+  uint32_t kept_in_backward_count_ = 0;  // as large as a workspace, and never given back
   bool is_training_ = false;
   bool has_loaded_module_ = false;  // stacks say of some block that it was loaded
   std::vector<uint32_t> group_end_;

@@ -161,6 +161,23 @@ TEST(Categorize, AWeightOfTheSizeOfAWorkspaceIsAWeight) {
   EXPECT_EQ(analysis.CategoryOf(workspace), Category::kWorkspace);
 }
 
+// An 8192 x 1024 layer: nothing gives back the gradient of the last step.
+TEST(Categorize, AGradientOfTheSizeOfAWorkspaceIsAGradient) {
+  TestProgram program;
+  uint32_t gradient = kNone;
+  for (int step = 0; step < 3; ++step) {
+    if (gradient != kNone) program.Free(gradient, {"<module>@train.py:1", "zero_grad@torch/optim/optimizer.py:900"});
+    const uint32_t kept = program.Alloc(4 << 20, {"<module>@train.py:2", "_call_impl@torch/nn/modules/module.py:1700"});
+    const uint32_t root = program.Alloc(
+        4, {"<module>@train.py:3", "backward@torch/_tensor.py:500", "_make_grads@torch/autograd/__init__.py:220"});
+    gradient = program.Alloc(33'554'432, {});
+    program.Free(kept, {});
+    program.Free(root, {});
+  }
+  const Store store = program.Finish();
+  EXPECT_EQ(AnalyseHeap(store, store.heaps[0]).CategoryOf(gradient), Category::kGradient);
+}
+
 // What FSDP keeps of the model and of a backward are shards; what it gives back is for sending.
 TEST(Categorize, ShardsOfFsdpAreParametersAndGradients) {
   TestProgram program;
