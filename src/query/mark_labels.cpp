@@ -101,8 +101,8 @@ std::optional<MarkLabel> FailureLabel(const HeapExplained& heap) {
     MarkLabel label;
     label.seqs = {seq};
     label.title = "Out of memory: " + FormatBytes(events.size_bytes[row]) + " asked";
-    label.detail = fmt::format("in {}, live {}", kPhaseNames[static_cast<size_t>(phase)],
-                               FormatBytes(heap.analysis.live.At(Moment{seq})));
+    label.detail = phase == Phase::kOther ? "" : fmt::format("in {}, ", kPhaseNames[static_cast<size_t>(phase)]);
+    label.detail += "live " + FormatBytes(heap.analysis.live.At(Moment{seq}));
     label.is_alarm = true;
     return label;
   }
@@ -121,11 +121,10 @@ bool IsWorthALabel(const Mark& mark, uint64_t peak_bytes) {
 }
 
 // The fall that a person sees is of more than activations.
-void TellCliff(const HeapExplained& heap, const Mark& mark, MarkLabel& label) {
+std::string DetailOfCliff(const HeapExplained& heap, const Mark& mark) {
   const SteepFall fall = FindSteepFall(heap.analysis, mark.begin_seq, mark.end_seq);
-  label.title = fmt::format("Cliff, \u2212{} in {}", FormatBytes(fall.bytes),
-                            FormatCount(fall.end_seq - fall.begin_seq, "event"));
-  label.detail = fmt::format("\u2212{} of activations in all", FormatBytes(mark.bytes));
+  return fmt::format("of activations; with all else \u2212{} in {}", FormatBytes(fall.bytes),
+                     FormatCount(fall.end_seq - fall.begin_seq, "event"));
 }
 
 // The marks of the representative step, and the first of each kind that it lacks.
@@ -188,7 +187,7 @@ std::vector<MarkLabel> LabelsOf(const HeapExplained& heap) {
     label.seqs = IsOfTheRun(mark.kind) ? std::vector<uint32_t>{anchor} : AlikePlaces(heap, anchor);
     label.title = std::move(words.title);
     label.detail = std::move(words.detail);
-    if (mark.kind == MarkKind::kBackwardCliff) TellCliff(heap, mark, label);
+    if (mark.kind == MarkKind::kBackwardCliff) label.detail = DetailOfCliff(heap, mark);
     label.rank = LabelRank(mark.kind);
     labels.push_back(std::move(label));
   }

@@ -42,7 +42,7 @@ Form FormOf(MarkKind kind) {
     case MarkKind::kBackwardStartSpike:
       return {"Start of backward", Amount::kThere, 3, "{} as large as the logits", "as large as the logits"};
     case MarkKind::kBackwardCliff:
-      return {"Activations freed", Amount::kRemoved, 4, "activations are given back"};
+      return {"Backward cliff", Amount::kRemoved, 4, "activations are given back"};
     case MarkKind::kHeadGradient:
       return {"Gradient of the head", Amount::kThere, 5, "the first of the backward"};
     case MarkKind::kEmbeddingGradient:
