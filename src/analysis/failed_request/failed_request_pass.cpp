@@ -92,7 +92,7 @@ std::vector<Finding> ReportFailedRequest(const HeapAnalysis& analysis) {
                              CategoryWords(holder.category));
   const bool is_left_behind = IsLeftBehind(analysis);
   const SnapshotOom failure =
-      ExplainFailures(analysis, {&seq, 1}, is_left_behind ? OomReplays::kNone : OomReplays::kUntilOneFits).front();
+      ExplainFailures(analysis, {&seq, 1}, is_left_behind ? OomReplays::kNoReplay : OomReplays::kUntilOneFits).front();
   if (failure.report.short_by_bytes)
     finding.text += fmt::format(" The device was short by {}.", FormatBytes(*failure.report.short_by_bytes));
   finding.text += " " + failure.cause;

@@ -66,7 +66,7 @@ class FailureExplainer {
     report.requested_bytes = store_.events.size_bytes[row];
     if (store_.events.addr[row] != kUnknownBytes) report.free_bytes = store_.events.addr[row];
     report.live_bytes = analysis_.live.At(at);
-    failure_.holders = FindHolders(store_, heap_, analysis_.categories, at, HolderKey::kStackOrCategory, kTopHolders);
+    failure_.holders = FindHolders(store_, heap_, analysis_.categories, at, HolderKey::kStack, kTopHolders);
     if (!heap_.capabilities.has_segments && heap_.segments.size() == 0) return;
     report.idle_bytes = fragmentation_.idle_bytes;
     report.largest_hole_bytes = fragmentation_.largest_hole_bytes;
@@ -297,7 +297,7 @@ std::vector<SnapshotOom> ExplainFailures(const HeapAnalysis& analysis, std::span
   const Store& store = *analysis.store;
   const Heap& heap = *analysis.heap;
   std::optional<ReplayedRemedies> replayed;
-  if (replays != OomReplays::kNone && sim::CanReplay(heap)) {
+  if (replays != OomReplays::kNoReplay && sim::CanReplay(heap)) {
     ReplayScope scope;
     if (replays == OomReplays::kUntilOneFits && !failure_seqs.empty()) scope.until_fits_seq = failure_seqs.back();
     replayed = ReplayRemedies(store, heap, sim::RecordedLimit(store, heap), scope);

@@ -25,7 +25,7 @@ struct SnapshotOom {
 };
 
 /// Which remedies are replayed: a replay costs more than all else.
-enum class OomReplays : uint8_t { kNone, kUntilOneFits, kAll };
+enum class OomReplays : uint8_t { kNoReplay, kUntilOneFits, kAll };
 
 /// Failures at the given events of an analysed heap. cost: O(events + allocations log allocations), and a replay for
 /// each remedy
