@@ -35,8 +35,8 @@ Form FormOf(MarkKind kind) {
               Amount::kThere,
               1,
               "the largest of {} such blocks",
-              "tokens × vocabulary numbers",
-              "tokens × vocabulary numbers"};
+              "the scores of the loss",
+              "the scores of the loss"};
     case MarkKind::kZeroGradSlope:
       return {"zero_grad", Amount::kRemoved, 2, "frees {} gradients", "frees {} gradient"};
     case MarkKind::kBackwardStartSpike:
