@@ -27,7 +27,9 @@ Store MakeFailure(int failing_step, bool goes_on) {
     program.Free(gradient, {"<module>@train.py:14", "zero_grad@torch/optim/optimizer.py:900"});
     program.Free(input, {"<module>@train.py:14"});
   }
-  return program.Finish();
+  Store store = program.Finish();
+  store.sources.emplace_back();  // whose settings of the allocator are asked for
+  return store;
 }
 
 TEST(FailedRequest, ThatIsCaughtIsAWarning) {
