@@ -363,6 +363,20 @@ TEST(ExplainText, RmmOnTheDriverHasNoPool) {
   EXPECT_EQ(reports[0].text.find("pool"), std::string::npos) << reports[0].text;
 }
 
+TEST(ExplainText, AFailureThatWasCaughtIsToldAsOne) {
+  const std::string message =
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 79.00 "
+      "GiB "
+      "of which 19.00 GiB is free. Of the allocated memory 36.00 GiB is allocated by PyTorch, and 23.00 GiB is "
+      "reserved "
+      "by PyTorch but unallocated.";
+  const auto text_of = [](const std::string& log) { return ExplainText(log).at(0).text; };
+  EXPECT_NE(text_of("WARNING: caught and retried: " + message).find("says that the program caught it"),
+            std::string::npos);
+  EXPECT_NE(text_of(message + "\nstep 14 loss 2.3\n").find("The log goes on with steps"), std::string::npos);
+  EXPECT_EQ(text_of("step 13 loss 2.4\n" + message + "\n").find("caught"), std::string::npos);
+}
+
 TEST(ExplainText, PlainTextHasNoReport) {
   EXPECT_TRUE(ExplainText("").empty());
   EXPECT_TRUE(ExplainText("Tried to allocate a budget for memory; out of time.").empty());

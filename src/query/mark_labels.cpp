@@ -101,8 +101,8 @@ std::optional<MarkLabel> FailureLabel(const HeapExplained& heap) {
     MarkLabel label;
     label.seqs = {seq};
     label.title = "Out of memory: " + FormatBytes(events.size_bytes[row]) + " asked";
-    label.detail = fmt::format("in {}, live {}", kPhaseNames[static_cast<size_t>(phase)],
-                               FormatBytes(heap.analysis.live.At(Moment{seq})));
+    label.detail = phase == Phase::kOther ? "" : fmt::format("in {}, ", kPhaseNames[static_cast<size_t>(phase)]);
+    label.detail += "live " + FormatBytes(heap.analysis.live.At(Moment{seq}));
     label.is_alarm = true;
     return label;
   }

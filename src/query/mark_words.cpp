@@ -35,14 +35,14 @@ Form FormOf(MarkKind kind) {
               Amount::kThere,
               1,
               "the largest of {} such blocks",
-              "tokens × vocabulary numbers",
-              "tokens × vocabulary numbers"};
+              "the scores of the loss",
+              "the scores of the loss"};
     case MarkKind::kZeroGradSlope:
       return {"zero_grad", Amount::kRemoved, 2, "frees {} gradients", "frees {} gradient"};
     case MarkKind::kBackwardStartSpike:
       return {"Start of backward", Amount::kThere, 3, "{} as large as the logits", "as large as the logits"};
     case MarkKind::kBackwardCliff:
-      return {"Cliff", Amount::kRemoved, 4, "activations are given back"};
+      return {"Backward cliff", Amount::kRemoved, 4, "activations are given back"};
     case MarkKind::kHeadGradient:
       return {"Gradient of the head", Amount::kThere, 5, "the first of the backward"};
     case MarkKind::kEmbeddingGradient:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -128,3 +129,25 @@ def test_a_heap_that_is_not_there(program: Program, tmp_path: Path, arguments: t
     answer = program.run(*arguments, write(tmp_path, pinned_holes()))
     assert answer.status == 2
     assert "cuda:0" in answer.stderr
+
+
+def test_a_leak_is_named_before_what_puts_the_failure_off(program: Program, tmp_path: Path) -> None:
+    path = write(tmp_path, leak_until_full())
+    report = explain_failure(program, path)
+    assert "leaves 12.0 MiB more" in report["text"]
+    assert report["text"].endswith("What follows puts the failure off only.")
+    findings = program.run("explain", "--json", path).json()["findings"]
+    failure = next(finding for finding in findings if finding["id"] == "out_of_memory")
+    assert not failure["remedy"], "the next finding is the cause"
+
+
+def test_counters_that_cannot_be_true_are_refused(program: Program, tmp_path: Path) -> None:
+    snapshot = pickle.loads(pinned_holes().pickle())
+    failure = next(event for event in snapshot["device_traces"][0] if event["action"] == "oom")
+    failure["device_free"] = 2**64 - 4096
+    path = tmp_path / "overflow.pickle"
+    path.write_bytes(pickle.dumps(snapshot))
+    report = explain_failure(program, path)
+    assert report["verdict"] == "contradictory"
+    assert report["remedies"] == []
+    assert "16.0 EiB free is more than any device has" in report["text"]

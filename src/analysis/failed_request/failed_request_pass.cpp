@@ -55,10 +55,13 @@ HeldMost LargestHolder(const HeapAnalysis& analysis, Moment moment) {
   return {static_cast<Category>(most - held.begin()), *most};
 }
 
-// What would have fitted: a setting of the allocator, by replay; else the smallest change. Where memory is left behind,
-// that is the cause, and a little more room only puts the failure off.
-std::string Remedy(const HeapAnalysis& analysis, const SnapshotOom& failure) {
-  if (analysis.growth.kind == GrowthKind::kLeak || !ReportKeptEvaluation(analysis).empty()) return "";
+// Then that is the cause, and a little more room only puts the failure off.
+bool IsLeftBehind(const HeapAnalysis& analysis) {
+  return analysis.growth.kind == GrowthKind::kLeak || !ReportKeptEvaluation(analysis).empty();
+}
+
+// What would have fitted: a setting of the allocator, by replay; else the smallest change.
+std::string Remedy(const SnapshotOom& failure) {
   const std::span<const OomRemedy> all = failure.report.remedies;
   const auto first_fitting = [](std::span<const OomRemedy> remedies) -> const OomRemedy* {
     const auto found = std::find_if(remedies.begin(), remedies.end(),
@@ -87,11 +90,13 @@ std::vector<Finding> ReportFailedRequest(const HeapAnalysis& analysis) {
                              FormatBytes(events.size_bytes[row]), WhereIs(analysis, seq),
                              FormatBytes(analysis.live.At(Moment{seq})), FormatBytes(holder.bytes),
                              CategoryWords(holder.category));
-  const SnapshotOom failure = ExplainFailures(analysis, {&seq, 1}).front();
+  const bool is_left_behind = IsLeftBehind(analysis);
+  const SnapshotOom failure =
+      ExplainFailures(analysis, {&seq, 1}, is_left_behind ? OomReplays::kNoReplay : OomReplays::kUntilOneFits).front();
   if (failure.report.short_by_bytes)
     finding.text += fmt::format(" The device was short by {}.", FormatBytes(*failure.report.short_by_bytes));
   finding.text += " " + failure.cause;
-  finding.remedy = Remedy(analysis, failure);
+  if (!is_left_behind) finding.remedy = Remedy(failure);
   if (later_steps > 0)
     finding.text +=
         fmt::format(" The program went on: {} after it.",

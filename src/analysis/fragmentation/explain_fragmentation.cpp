@@ -90,7 +90,8 @@ std::optional<FragmentationAnswer> ExplainFragmentation(const HeapAnalysis& anal
   FindLeftStreams(store, heap, answer.at_peak.at, answer);
   const auto least_bytes = static_cast<uint64_t>(kWorthIt * static_cast<double>(peak.bytes));
   if (IsMuch(answer.at_peak))
-    answer.replayed = ReplayRemedies(store, heap, std::nullopt, std::max<uint64_t>(least_bytes, 1));
+    answer.replayed =
+        ReplayRemedies(store, heap, std::nullopt, {.least_saving_bytes = std::max<uint64_t>(least_bytes, 1)});
   return answer;
 }
 

@@ -28,8 +28,14 @@ bool IsSame(const sim::AllocatorSettings& a, const sim::AllocatorSettings& b) {
 
 }  // namespace
 
+bool Fits(const sim::Outcome& outcome, uint32_t failure_seq) {
+  return outcome.first_new_failure_seq >= failure_seq &&
+         std::any_of(outcome.failures.begin(), outcome.failures.end(),
+                     [&](const sim::FailureOutcome& failure) { return failure.seq == failure_seq && failure.fits; });
+}
+
 std::optional<ReplayedRemedies> ReplayRemedies(const Store& store, const Heap& heap,
-                                               std::optional<uint64_t> limit_bytes, uint64_t least_saving_bytes) {
+                                               std::optional<uint64_t> limit_bytes, const ReplayScope& scope) {
   if (!sim::CanReplay(heap)) return std::nullopt;
   const sim::AllocatorSettings recorded = sim::RecordedSettings(store, heap);
   const uint64_t recorded_peak_bytes = FindPeak(BuildCurve(store, heap, Measure::kReserved)).bytes;
@@ -39,11 +45,16 @@ std::optional<ReplayedRemedies> ReplayRemedies(const Store& store, const Heap& h
     setting.apply(changed);
     if (IsSame(changed, recorded)) continue;
     result.remedies.push_back({std::string(setting.text), sim::ReplayWith(store, heap, {changed, limit_bytes})});
+    const sim::Outcome& outcome = result.remedies.back().outcome;
+    if (Fits(outcome, scope.until_fits_seq)) break;
     const bool is_first = result.remedies.size() == 1;
-    if (is_first && result.remedies[0].outcome.peak_reserved_bytes + least_saving_bytes > recorded_peak_bytes &&
-        least_saving_bytes > 0)
+    if (is_first && scope.least_saving_bytes > 0 &&
+        outcome.peak_reserved_bytes + scope.least_saving_bytes > recorded_peak_bytes)
       return result;
   }
+  const bool nothing_fits = scope.until_fits_seq != kNone &&
+                            (result.remedies.empty() || !Fits(result.remedies.back().outcome, scope.until_fits_seq));
+  if (nothing_fits) return result;
   result.recorded = sim::ReplayWith(store, heap, {recorded, limit_bytes});
   const bool fails_alike = std::none_of(result.recorded.failures.begin(), result.recorded.failures.end(),
                                         [](const sim::FailureOutcome& failure) { return failure.fits; });

@@ -120,7 +120,9 @@ std::string WithoutMiddle(const std::string& name) {
 
 bool IsAutogradNode(const Store& store, FrameId frame) {
   const std::string_view function = store.String(store.stacks.frames().function[frame.value]);
-  return function.find("Backward") != std::string_view::npos && function.find("::apply") != std::string_view::npos;
+  const bool is_of_graph = function.find("Backward") != std::string_view::npos ||
+                           function.find("AccumulateGrad::") != std::string_view::npos;
+  return is_of_graph && function.find("::apply") != std::string_view::npos;
 }
 
 bool IsPythonFrame(const Store& store, FrameId frame) {
@@ -135,6 +137,8 @@ bool IsPlumbing(const Store& store, FrameId frame) {
   if (IsPythonFrame(store, frame))
     return file.starts_with("<frozen ") || file == "<string>" || IsPythonPlumbing(function, file);
   if (function == "_start" || (function.empty() && file.empty()) || function == "??") return true;
+  // Symbols without debugging information have the bare name of their file.
+  if (file.starts_with("Register")) return true;
   return ContainsAny(function, kPlumbingFunctions) || ContainsAny(file, kPlumbingFiles);
 }
 
@@ -240,9 +244,11 @@ namespace {
 std::string FrameName(const Store& store, FrameId frame) {
   const FrameTable& table = store.stacks.frames();
   const std::string function = ShortFunctionName(store.String(table.function[frame.value]));
-  if (store.String(table.file[frame.value]).empty()) return function;
-  return fmt::format("{} ({}:{})", function, ShortPath(store.String(table.file[frame.value]), 1),
-                     table.line[frame.value]);
+  const std::string_view file = store.String(table.file[frame.value]);
+  if (file.empty() || file == "??") return function;
+  const uint32_t line = table.line[frame.value];
+  return line == 0 ? fmt::format("{} ({})", function, ShortPath(file, 1))
+                   : fmt::format("{} ({}:{})", function, ShortPath(file, 1), line);
 }
 
 bool IsModuleCall(const Store& store, FrameId frame) {

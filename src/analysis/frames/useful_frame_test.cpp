@@ -38,6 +38,17 @@ TEST(UsefulFrame, BackwardIsNamedByItsNode) {
   EXPECT_EQ(ShortFunctionName(store.String(store.stacks.frames().function[frames[2].value])), "MmBackward0::apply");
 }
 
+// The node that adds to a gradient; frames of a library without debugging information have no place.
+TEST(UsefulFrame, AGradientIsNamedByItsNodeAlone) {
+  Store store;
+  const std::vector<FrameId> frames = {
+      Add(store, "at::(anonymous namespace)::wrapper_CUDA__empty_strided(long)", "RegisterCUDA_0.cpp", 0),
+      Add(store, "torch::autograd::utils::clone_obey_contract(at::Tensor)", "??", 0),
+      Add(store, "torch::autograd::AccumulateGrad::apply(std::vector<at::Tensor>&&)", "??", 0),
+  };
+  EXPECT_EQ(UsefulFrameName(store, store.stacks.InternStack(frames)), "AccumulateGrad::apply");
+}
+
 TEST(UsefulFrame, CallersOfEveryModuleArePlumbing) {
   Store store;
   const FrameId call =

@@ -72,7 +72,7 @@ void FoldTail(std::vector<Holder>& holders, size_t top_count) {
 
 std::vector<Holder> FindHolders(const Store& store, const Heap& heap, std::span<const Category> categories, Moment at,
                                 HolderKey key, size_t top_count, const ModulePaths* modules) {
-  const bool is_by_stack = key == HolderKey::kStack || key == HolderKey::kStackOrCategory;
+  const bool is_by_stack = key == HolderKey::kStack;
   std::vector<Holder> parts = WeighParts(store, heap, categories, at, modules);
   std::sort(parts.begin(), parts.end(), Larger);  // the largest part names the whole
   std::vector<Holder> holders;
@@ -83,7 +83,7 @@ std::vector<Holder> FindHolders(const Store& store, const Heap& heap, std::span<
     } else if (!is_by_stack) {
       part.name = NameOf(store, part.stack, key, part.category);
     }
-    const bool is_apart = key == HolderKey::kStackOrCategory && part.stack.value == 0 && !part.is_preexisting;
+    const bool is_apart = is_by_stack && part.stack.value == 0;
     const std::string merge_key =
         fmt::format("{}{}{}{}", part.name, part.is_preexisting ? "\n" : "\t", is_by_stack ? part.stack.value : 0,
                     is_apart ? CategoryWords(part.category) : "");

@@ -12,12 +12,11 @@
 namespace memstrata {
 
 enum class HolderKey : uint8_t {
-  kStack,
+  kStack,  // blocks without a stack by category
   kFunction,
   kFile,
   kModule,
   kCategory,
-  kStackOrCategory,  // by category where there is no stack; not a choice of the command
 };
 inline constexpr std::string_view kHolderKeyNames[] = {"stack", "function", "file", "module", "category"};
 

@@ -96,8 +96,8 @@ std::optional<Mark> FindLogitsSlab(const HeapAnalysis& analysis, const StepView&
     if (table.size_bytes[row] == view.logits_bytes) mark.stack = table.stack[row];
   }
   if (*mark.count == 0) return std::nullopt;
-  mark.text = fmt::format("Logits: {} of tokens x vocabulary, the largest {}, together {}",
-                          FormatCount(*mark.count, "block"), FormatBytes(mark.bytes), FormatBytes(all_bytes));
+  mark.text = fmt::format("Logits: {}, the largest {}, together {}", FormatCount(*mark.count, "block"),
+                          FormatBytes(mark.bytes), FormatBytes(all_bytes));
   return mark;
 }
 

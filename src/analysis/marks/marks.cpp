@@ -177,8 +177,8 @@ std::string_view MarkReading(MarkKind kind) {
              "not "
              "make it.";
     case MarkKind::kLogitsSlab:
-      return "A slab at the end of the forward is the logits, tokens times vocabulary; a loss fused with the head "
-             "avoids it.";
+      return "A slab at the end of the forward is the scores of the loss, of a language model tokens times vocabulary; "
+             "a loss fused with the head avoids it.";
     case MarkKind::kZeroGradSlope:
       return "The slope down is zero_grad freeing the gradients of the step before.";
     case MarkKind::kBackwardStartSpike:

@@ -23,13 +23,13 @@ uint64_t MinusOr0(uint64_t a, uint64_t b) { return a - std::min(a, b); }
 class FailureExplainer {
  public:
   FailureExplainer(const HeapAnalysis& analysis, const std::optional<ReplayedRemedies>& replayed, uint32_t seq,
-                   bool is_last)
+                   bool tries_order)
       : analysis_(analysis),
         store_(*analysis.store),
         heap_(*analysis.heap),
         replayed_(replayed),
         seq_(seq),
-        is_last_(is_last) {}
+        tries_order_(tries_order) {}
 
   SnapshotOom Explain() {
     TakeFigures();
@@ -44,7 +44,7 @@ class FailureExplainer {
                      [](const OomRemedy& a, const OomRemedy& b) { return a.bytes < b.bytes; });
     failure_.replay_begin = failure_.report.remedies.size();
     AddReplays();
-    if (is_last_) AddOrder();
+    if (tries_order_) AddOrder();
     return std::move(failure_);
   }
 
@@ -66,7 +66,7 @@ class FailureExplainer {
     report.requested_bytes = store_.events.size_bytes[row];
     if (store_.events.addr[row] != kUnknownBytes) report.free_bytes = store_.events.addr[row];
     report.live_bytes = analysis_.live.At(at);
-    failure_.holders = FindHolders(store_, heap_, analysis_.categories, at, HolderKey::kStackOrCategory, kTopHolders);
+    failure_.holders = FindHolders(store_, heap_, analysis_.categories, at, HolderKey::kStack, kTopHolders);
     if (!heap_.capabilities.has_segments && heap_.segments.size() == 0) return;
     report.idle_bytes = fragmentation_.idle_bytes;
     report.largest_hole_bytes = fragmentation_.largest_hole_bytes;
@@ -233,7 +233,7 @@ class FailureExplainer {
     for (const ReplayedRemedy& remedy : replayed_->remedies) {
       const sim::FailureOutcome* outcome = OutcomeOf(remedy.outcome);
       if (outcome == nullptr) continue;
-      const bool fits = outcome->fits && remedy.outcome.first_new_failure_seq >= seq_;
+      const bool fits = Fits(remedy.outcome, seq_);
       failure_.report.remedies.push_back(
           {fmt::format("{}, by replay: {} reserved instead of {}{}.", remedy.setting,
                        FormatBytes(outcome->reserved_bytes), FormatBytes(fragmentation_.reserved_bytes),
@@ -268,7 +268,7 @@ class FailureExplainer {
   const Heap& heap_;
   const std::optional<ReplayedRemedies>& replayed_;
   uint32_t seq_;
-  bool is_last_;  // a replay of another order costs as much as all before it: only for the last failure
+  bool tries_order_;  // a replay of another order costs as much as all before it: only for the last failure
   uint32_t stream_ = 0;
   uint64_t block_bytes_ = 0;   // of the request
   uint64_t driver_bytes_ = 0;  // 0: no segments are recorded
@@ -292,14 +292,21 @@ std::vector<SnapshotOom> ExplainFailures(const Store& store, const Heap& heap, s
   return ExplainFailures(AnalyseHeap(store, heap), failures);
 }
 
-std::vector<SnapshotOom> ExplainFailures(const HeapAnalysis& analysis, std::span<const uint32_t> failure_seqs) {
+std::vector<SnapshotOom> ExplainFailures(const HeapAnalysis& analysis, std::span<const uint32_t> failure_seqs,
+                                         OomReplays replays) {
   const Store& store = *analysis.store;
   const Heap& heap = *analysis.heap;
-  const std::optional<ReplayedRemedies> replayed =
-      ReplayRemedies(store, heap, sim::CanReplay(heap) ? sim::RecordedLimit(store, heap) : std::nullopt);
+  std::optional<ReplayedRemedies> replayed;
+  if (replays != OomReplays::kNoReplay && sim::CanReplay(heap)) {
+    ReplayScope scope;
+    if (replays == OomReplays::kUntilOneFits && !failure_seqs.empty()) scope.until_fits_seq = failure_seqs.back();
+    replayed = ReplayRemedies(store, heap, sim::RecordedLimit(store, heap), scope);
+  }
   std::vector<SnapshotOom> explained;
-  for (const uint32_t seq : failure_seqs)
-    explained.push_back(FailureExplainer(analysis, replayed, seq, seq == failure_seqs.back()).Explain());
+  for (const uint32_t seq : failure_seqs) {
+    const bool tries_order = replays == OomReplays::kAll && seq == failure_seqs.back();
+    explained.push_back(FailureExplainer(analysis, replayed, seq, tries_order).Explain());
+  }
   return explained;
 }
 

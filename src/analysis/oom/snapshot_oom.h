@@ -24,9 +24,13 @@ struct SnapshotOom {
   std::vector<Holder> holders;       // of the live bytes then, largest first, "other" last
 };
 
+/// Which remedies are replayed: a replay costs more than all else.
+enum class OomReplays : uint8_t { kNoReplay, kUntilOneFits, kAll };
+
 /// Failures at the given events of an analysed heap. cost: O(events + allocations log allocations), and a replay for
 /// each remedy
-std::vector<SnapshotOom> ExplainFailures(const HeapAnalysis& analysis, std::span<const uint32_t> failure_seqs);
+std::vector<SnapshotOom> ExplainFailures(const HeapAnalysis& analysis, std::span<const uint32_t> failure_seqs,
+                                         OomReplays replays = OomReplays::kAll);
 
 /// The last `most_count` failures of a heap; how many come before them is added to `left_out_count`.
 /// cost: O(events + allocations log allocations), and a replay for each remedy

@@ -71,10 +71,10 @@ void FindNoCache(const LogStream& stream, std::vector<OomReport>& reports) {
                        left && left->values[0].is_negative) {
                      report.short_by_bytes = left->values[0].bytes;
                      report.text += fmt::format(" It is {} over before the first block.", Show(report.short_by_bytes));
-                     report.remedies.push_back(
-                         {fmt::format("Raise gpu_memory_utilization by more than {}, or load fewer weights per device.",
-                                      Show(report.short_by_bytes)),
-                          report.short_by_bytes, RemedyBasis::kComputed, std::nullopt});
+                     report.remedies.push_back({fmt::format("Raise gpu_memory_utilization so that the share is more "
+                                                            "than {} larger, or load fewer weights per device.",
+                                                            Show(report.short_by_bytes)),
+                                                report.short_by_bytes, RemedyBasis::kComputed, std::nullopt});
                    } else {
                      report.missing.push_back({"sizes", "The message carries none.",
                                                "Paste the lines before it: \"Model loading took\", \"Available KV "
@@ -113,9 +113,9 @@ void FindRequest(const LogStream& stream, std::vector<OomReport>& reports) {
       report.remedies.push_back({"Raise gpu_memory_utilization, where the device has that much more.",
                                  report.short_by_bytes, RemedyBasis::kComputed, std::nullopt});
       if (facts.Has(Fact::kTokenLimit)) {
-        report.remedies.push_back({fmt::format("Set max_model_len to {} or less.",
+        report.remedies.push_back({fmt::format("Set max_model_len to {} or less, as vLLM estimates.",
                                                FormatCount(static_cast<uint64_t>(facts.Number(Fact::kTokenLimit)))),
-                                   report.short_by_bytes, RemedyBasis::kMeasured, true});
+                                   report.short_by_bytes, RemedyBasis::kAssumed, true});
       }
     }
     reports.push_back(std::move(report));
