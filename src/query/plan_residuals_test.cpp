@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "plan/request_file.h"
 
 namespace memstrata {
@@ -51,6 +53,39 @@ TEST(PlanResiduals, GivenInputsWinAndDoubtfulOnesAreLeft) {
   peak.bytes_by_category = {{"parameter", 4 * kGpt2Parameters}, {"optimizer_state", 5 * kGpt2Parameters}};
   EXPECT_TRUE(FillFromRecording(peak, request).empty());
   EXPECT_EQ(request.workload.precision, plan::Precision::kFloat16);
+}
+
+TEST(PlanResiduals, OfAnotherMomentOnlyThePeakOfItsPhaseIsCompared) {
+  plan::PlanRequest request;
+  request.model = *plan::DescribeAny("gpt2");
+  request.searches_largest = false;
+  ASSERT_TRUE(plan::SetInput(request.workload, "sequence", "64"));
+  const plan::Plan plan = *plan::MakePlan(request);
+  ASSERT_EQ(plan.devices[0].peak_phase, "optimizer");
+  MeasuredPeak peak;
+  peak.allocated_bytes = 1000;
+  peak.phase = "optimizer";
+  EXPECT_FALSE(AreAtOtherMoments(plan, peak));
+  peak.phase = "backward";
+  EXPECT_TRUE(AreAtOtherMoments(plan, peak));
+  std::map<std::string, PlanResidual> residuals;
+  for (const PlanResidual& residual : FindResiduals(plan, peak)) residuals[residual.term] = residual;
+  EXPECT_TRUE(residuals.at("parameter").planned_bytes);
+  EXPECT_FALSE(residuals.at("temporary").planned_bytes);
+  EXPECT_EQ(residuals.at("backward_peak").planned_bytes, plan.devices[0].phase_peaks.at("backward"));
+  EXPECT_EQ(residuals.at("backward_peak").measured_bytes, 1000u);
+}
+
+TEST(PlanResiduals, AnAllocatorOfXlaIsOfJax) {
+  plan::PlanRequest request;
+  request.model = *plan::DescribeAny("gpt2");
+  MeasuredPeak peak;
+  peak.heap = "GPU_0_bfc";
+  peak.capacity_bytes = uint64_t{144} << 30;
+  FillFromRecording(peak, request);
+  EXPECT_EQ(request.workload.engine, plan::Engine::kJax);
+  ASSERT_TRUE(request.card);
+  EXPECT_EQ(request.card->name, "a device of 144 GiB");
 }
 
 TEST(PlanResiduals, EachCategoryIsBesideItsTerms) {
