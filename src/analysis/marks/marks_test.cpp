@@ -91,7 +91,7 @@ TEST(Marks, GradientsOfAClosureThatIsCalledTwiceCountOnce) {
   }
 }
 
-TEST(Marks, RepeatsThatAreUnlikeCountTogether) {
+TEST(Marks, EachKindOfRepeatCountsOnce) {
   StepView view;
   view.repeat_begins = {50};
   Column<uint32_t> seq_of_row;

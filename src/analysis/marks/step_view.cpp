@@ -95,10 +95,13 @@ std::vector<uint32_t> OfOneRepeat(const StepView& view, const std::vector<uint32
     repeats[repeat].push_back(row);
     bytes[repeat] += size_bytes_of_row[row];
   }
-  for (size_t repeat = 1; repeat < repeats.size(); ++repeat) {
-    if (repeats[repeat].size() != repeats[0].size() || bytes[repeat] != bytes[0]) return rows;
+  std::vector<uint32_t> distinct;
+  for (size_t repeat = 0; repeat < repeats.size(); ++repeat) {
+    size_t like = 0;
+    while (repeats[like].size() != repeats[repeat].size() || bytes[like] != bytes[repeat]) ++like;
+    if (like == repeat) distinct.insert(distinct.end(), repeats[repeat].begin(), repeats[repeat].end());
   }
-  return repeats[0];
+  return distinct;
 }
 
 }  // namespace memstrata
