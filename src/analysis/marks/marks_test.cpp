@@ -91,13 +91,20 @@ TEST(Marks, GradientsOfAClosureThatIsCalledTwiceCountOnce) {
   }
 }
 
-TEST(Marks, RepeatsThatAreUnlikeCountTogether) {
+TEST(Marks, EachKindOfRepeatCountsOnce) {
   StepView view;
   view.repeat_begins = {50};
   Column<uint32_t> seq_of_row;
   for (const uint32_t seq : {10, 20, 60, 70}) seq_of_row.PushBack(seq);
-  EXPECT_EQ(OfOneRepeat(view, {0, 1, 2, 3}, seq_of_row), (std::vector<uint32_t>{0, 1}));
-  EXPECT_EQ(OfOneRepeat(view, {0, 2, 3}, seq_of_row), (std::vector<uint32_t>{0, 2, 3}));
+  const auto size_column = [](std::initializer_list<uint64_t> sizes) {
+    Column<uint64_t> column;
+    for (const uint64_t size : sizes) column.PushBack(size);
+    return column;
+  };
+  using Rows = std::vector<uint32_t>;
+  EXPECT_EQ(OfOneRepeat(view, {0, 1, 2, 3}, seq_of_row, size_column({4, 8, 8, 4})), (Rows{0, 1}));
+  EXPECT_EQ(OfOneRepeat(view, {0, 1, 2, 3}, seq_of_row, size_column({4, 8, 8, 5})), (Rows{0, 1, 2, 3}));
+  EXPECT_EQ(OfOneRepeat(view, {0, 2, 3}, seq_of_row, size_column({4, 8, 2, 2})), (Rows{0, 2, 3}));
 }
 
 // The function that trains returns, and gives its model back, before the recording ends.

@@ -85,17 +85,23 @@ StepView FindStepOfInference(const HeapAnalysis& analysis) {
 }
 
 std::vector<uint32_t> OfOneRepeat(const StepView& view, const std::vector<uint32_t>& rows,
-                                  const Column<uint32_t>& seq_of_row) {
+                                  const Column<uint32_t>& seq_of_row, const Column<uint64_t>& size_bytes_of_row) {
   if (view.repeat_begins.empty()) return rows;
   std::vector<std::vector<uint32_t>> repeats(view.repeat_begins.size() + 1);
+  std::vector<uint64_t> bytes(repeats.size(), 0);
   for (const uint32_t row : rows) {
     const auto after = std::upper_bound(view.repeat_begins.begin(), view.repeat_begins.end(), seq_of_row[row]);
-    repeats[static_cast<size_t>(after - view.repeat_begins.begin())].push_back(row);
+    const auto repeat = static_cast<size_t>(after - view.repeat_begins.begin());
+    repeats[repeat].push_back(row);
+    bytes[repeat] += size_bytes_of_row[row];
   }
-  const bool are_alike = std::all_of(repeats.begin(), repeats.end(), [&](const std::vector<uint32_t>& repeat) {
-    return repeat.size() == repeats.front().size();
-  });
-  return are_alike ? repeats.front() : rows;
+  std::vector<uint32_t> distinct;
+  for (size_t repeat = 0; repeat < repeats.size(); ++repeat) {
+    size_t like = 0;
+    while (repeats[like].size() != repeats[repeat].size() || bytes[like] != bytes[repeat]) ++like;
+    if (like == repeat) distinct.insert(distinct.end(), repeats[repeat].begin(), repeats[repeat].end());
+  }
+  return distinct;
 }
 
 }  // namespace memstrata

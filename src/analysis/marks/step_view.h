@@ -31,9 +31,9 @@ StepView FindRepresentativeStep(const HeapAnalysis& analysis);
 /// The step of the peak as one forward, for a run without a backward; kNone when the peak lies outside all steps.
 StepView FindStepOfInference(const HeapAnalysis& analysis);
 
-/// Of rows with the given events, those of the first repeat of the step where each repeat has equally many of them;
-/// else all.
+/// Of rows with the given events and sizes, those of one of each kind of repeat of the step: repeats with equally many
+/// rows and as many bytes count once. Two models that are trained in turns are two kinds.
 std::vector<uint32_t> OfOneRepeat(const StepView& view, const std::vector<uint32_t>& rows,
-                                  const Column<uint32_t>& seq_of_row);
+                                  const Column<uint32_t>& seq_of_row, const Column<uint64_t>& size_bytes_of_row);
 
 }  // namespace memstrata

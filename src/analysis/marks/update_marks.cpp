@@ -107,7 +107,7 @@ std::optional<Mark> FindZeroGradSlope(const HeapAnalysis& analysis, const StepVi
     freed.push_back(row);
   }
   Mark mark{MarkKind::kZeroGradSlope, view.step, kNone, 0, 0, 0, "", {0}};
-  for (const uint32_t row : OfOneRepeat(view, freed, table.free_requested_seq)) {
+  for (const uint32_t row : OfOneRepeat(view, freed, table.free_requested_seq, table.size_bytes)) {
     const uint32_t end = table.free_requested_seq[row];
     mark.begin_seq = std::min(mark.begin_seq, end);
     mark.end_seq = std::max(mark.end_seq, end + 1);
