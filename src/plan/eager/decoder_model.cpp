@@ -287,8 +287,8 @@ class Decoder final : public EagerModel {
     if (spec_.fuses_gate_up) {
       const Tensor joined = layer.gate_up(tape, x);
       std::vector<Tensor> parts = Split(tape, joined, {spec_.intermediate, spec_.intermediate});
-      const Tensor gate = Activate(tape, parts[0], spec_.activation);
-      return layer.down(tape, Multiply(tape, parts[1], gate));
+      for (Tensor& part : parts) part.is_contiguous = true;  // what is computed of a half lies row by row
+      return layer.down(tape, Multiply(tape, parts[1], Activate(tape, parts[0], spec_.activation)));
     }
     if (!spec_.is_gated) {
       Tensor inner = layer.up(tape, x);

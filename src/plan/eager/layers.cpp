@@ -154,8 +154,11 @@ RotaryTables Interleaved(Tape& tape, const RotaryTables& tables) {
 }
 
 Tensor ApplyRotary(Tape& tape, const Tensor& x, const RotaryTables& tables, bool concatenates, bool in_float32) {
-  if (in_float32)
-    return Cast(tape, ApplyRotary(tape, Cast(tape, x, DType::kFloat32), tables, concatenates, false), x.dtype);
+  if (in_float32) {  // each operand is cast where it is used
+    const Tensor straight = Multiply(tape, Cast(tape, x, DType::kFloat32), tables.cosine);
+    const Tensor turned = Multiply(tape, Cast(tape, RotateHalf(tape, x), DType::kFloat32), tables.sine);
+    return Cast(tape, Add(tape, straight, turned), x.dtype);
+  }
   const int64_t rotary = tables.cosine.shape.back();
   const bool turns_all = rotary == x.shape.back();
   if (turns_all && !concatenates) return RotateAll(tape, x, tables);
