@@ -4,6 +4,7 @@
 
 #include "plan/constants.h"
 #include "plan/outside.h"
+#include "plan/serving.h"
 #include "plan/sharded_states.h"
 
 namespace memstrata::plan {
@@ -42,7 +43,9 @@ void AddHost(Plan& plan) {
   const auto processes = static_cast<double>(w.parallel.DeviceCount());
   plan.host_lines.push_back(LineOfConstant(
       "processes", GetConstant("host_process_bytes"), processes,
-      fmt::format("{} process(es), one for each device, with the framework loaded", w.parallel.DeviceCount())));
+      plan.model.parameter_count == 0
+          ? fmt::format("{} process(es)", w.parallel.DeviceCount())
+          : fmt::format("{} process(es), one for each device, with the framework loaded", w.parallel.DeviceCount())));
   const int64_t workers = w.data_workers * w.parallel.DeviceCount();
   plan.cpu_cores = w.parallel.DeviceCount() + workers;
   if (workers > 0) {
@@ -58,8 +61,16 @@ void AddHost(Plan& plan) {
                                "rank when each reads it whole",
                                "load-time behaviour of common trainers", false, "parallel"});
   }
-  const bool is_cuda = UsesCuda(plan.target ? std::optional(plan.target->card) : std::nullopt);
-  const int64_t communicators = is_cuda ? CommunicatorCount(w.parallel) : 0;
+  const std::optional<Card> card = plan.target ? std::optional(plan.target->card) : std::nullopt;
+  const uint64_t table = KeepsTableInHost(w, card) ? TokenTableBytes(plan.model, w) : 0;
+  if (table > 0) {
+    const uint64_t bytes = table * static_cast<uint64_t>(w.parallel.data);
+    plan.host_lines.push_back({"token_table", bytes, bytes, bytes, Basis::kComputed,
+                               "the table of tokens, which llama.cpp looks up on the CPU", "ggml-org/llama.cpp#4978",
+                               true, "weights"});
+  }
+  const bool is_cuda = UsesCuda(card);
+  const int64_t communicators = is_cuda ? CommunicatorCount(w) : 0;
   if (communicators > 0) {
     plan.host_lines.push_back(LineOfConstant(
         "pinned", GetConstant("host_pinned_bytes_per_communicator"), processes * static_cast<double>(communicators),

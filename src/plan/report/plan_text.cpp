@@ -90,7 +90,8 @@ std::string InputsText(const Workload& workload) {
   for (const auto& [name, value] : EffectiveInputs(workload)) {
     if (!workload.given.contains(name) && !Matters(workload, name)) continue;
     std::string& text = workload.given.contains(name) ? given : assumed;
-    text += fmt::format("{}{}={}", text.empty() ? "" : "  ", name, value);
+    text += fmt::format("{}{}={}", text.empty() ? "" : "  ", name,
+                        name == "parallel" ? DegreesText(workload.parallel) : value);
   }
   return fmt::format("Given: {}\nAssumed: {}\n", given.empty() ? "nothing" : given, assumed);
 }
@@ -146,9 +147,10 @@ std::string PlanText(const Plan& plan) {
                         FormatBytes(plan.target->card.vendor_bytes), FormatBytes(plan.target->card.visible_bytes));
   }
   if (plan.kv_tokens)
-    text += fmt::format("The cache of one device group holds {} tokens{}.\n",
+    text += fmt::format("The cache of {} holds {} tokens{}.\n",
+                        plan.workload.parallel.data > 1 ? "each replica" : "the service",
                         FormatCount(static_cast<uint64_t>(*plan.kv_tokens)),
-                        HasOneKind(plan.model) ? "" : fmt::format(" of sequences of {}", plan.workload.sequence));
+                        HasOneKind(plan.model.cache) ? "" : fmt::format(" of sequences of {}", plan.workload.sequence));
   text += LargestText(plan.largest);
   text += StrategiesText(plan);
   text += ListText("What to change first:", plan.changes);
