@@ -88,8 +88,8 @@ std::vector<Change> Candidates(const Workload& w) {
                          "train LoRA adapters of rank 16 instead of all weights (another result: verify the output)"});
   } else {
     const bool is_llama_cpp = w.engine == Engine::kLlamaCpp;
-    for (const char* format : is_llama_cpp ? std::initializer_list<const char*>{"q8_0", "q4_k_m"}
-                                           : std::initializer_list<const char*>{"fp8"}) {
+    const std::vector<const char*> formats = is_llama_cpp ? std::vector{"q8_0", "q4_k_m"} : std::vector{"fp8"};
+    for (const char* format : formats) {
       if (w.weight_format == WeightFormat::kAsPrecision)
         changes.push_back({"weights", format, fmt::format("keep weights in {} (verify the output)", format)});
     }
@@ -110,7 +110,8 @@ std::vector<Change> Candidates(const Workload& w) {
 }  // namespace
 
 std::vector<std::string> UnsupportedFormats(const Card& card, const Workload& workload) {
-  if (card.formats.empty()) return {};
+  // llama.cpp unpacks each type of a file to what the card multiplies in.
+  if (card.formats.empty() || workload.engine == Engine::kLlamaCpp) return {};
   std::vector<std::string> unsupported;
   const std::string_view precision = PrecisionFormat(workload.precision);
   if (!ComputesIn(card, precision)) unsupported.emplace_back(precision);

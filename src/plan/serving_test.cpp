@@ -79,8 +79,7 @@ TEST(Serving, DeepSeekIsServedAsItIsPublished) {
     EXPECT_EQ(DescribePreset(preset)->stored_format, WeightFormat::kFp8) << preset;
 }
 
-// llama.cpp's own lines on Llama 3 8B in Q4_K_M: 281.81 MiB on the CPU and 4403.49 MiB on the card; on Apple's GPUs
-// both are one memory.
+// The lines that llama.cpp prints for Llama 3 8B in Q4_K_M; on Apple's GPUs both are one memory.
 TEST(Serving, LlamaCppKeepsTheTableOfTokensInHostMemory) {
   const Inputs inputs = {{"engine", "llama.cpp"}, {"weights", "q4_k_m"}};
   const Plan plan = Serve("llama-3.1-8b", inputs, "l4");
@@ -89,6 +88,11 @@ TEST(Serving, LlamaCppKeepsTheTableOfTokensInHostMemory) {
   const Plan shared = Serve("llama-3.1-8b", inputs, "m3-max-128g");
   EXPECT_EQ(BytesOf(shared.devices[0].lines, "weights"),
             BytesOf(plan.devices[0].lines, "weights") + BytesOf(plan.host_lines, "token_table"));
+}
+
+TEST(Serving, LlamaCppRunsOnCardsWithoutTheCheckpointsFormat) {
+  EXPECT_TRUE(*Serve("llama-3.2-1b", {{"engine", "llama.cpp"}, {"weights", "q4_k_m"}}, "t4").fits);
+  EXPECT_FALSE(*Serve("llama-3.2-1b", {}, "t4").fits);  // vLLM computes in bf16
 }
 
 TEST(Serving, LlamaCppTakesAFileInThePrecisionWhereItCannotReadTheCheckpoint) {
