@@ -88,11 +88,11 @@ std::vector<Change> Candidates(const Workload& w) {
                          "train LoRA adapters of rank 16 instead of all weights (another result: verify the output)"});
   } else {
     const bool is_llama_cpp = w.engine == Engine::kLlamaCpp;
-    const std::vector<const char*> formats = is_llama_cpp ? std::vector{"q8_0", "q4_k_m"} : std::vector{"fp8"};
-    for (const char* format : formats) {
-      if (w.weight_format == WeightFormat::kAsPrecision)
-        changes.push_back({"weights", format, fmt::format("keep weights in {} (verify the output)", format)});
-    }
+    std::vector<std::string> formats;
+    if (w.weight_format == WeightFormat::kAsPrecision) formats = {"fp8"};
+    if (w.weight_format == WeightFormat::kAsPrecision && is_llama_cpp) formats = {"q8_0", "q4_k_m", "q2_k"};
+    for (const std::string& format : formats)
+      changes.push_back({"weights", format, fmt::format("keep weights in {} (verify the output)", format)});
     if (w.concurrency > 1)
       changes.push_back({"concurrency", std::to_string(w.concurrency / 2),
                          fmt::format("serve {} sessions at a time", w.concurrency / 2)});

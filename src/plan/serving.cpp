@@ -80,10 +80,10 @@ void AddCache(const ModelDescription& model, const Workload& w, int64_t stage, c
   const int64_t sessions = SessionsOfReplica(w);
   const uint64_t bytes = each * static_cast<uint64_t>(sessions);
   device.states.kv_cache += bytes;
-  std::string how = fmt::format("{} sessions x {} B for {} tokens", sessions, each, tokens);
+  std::string how = fmt::format("{} session(s) x {} B for {} tokens", sessions, each, tokens);
   if (layout.page_tokens > 1) how += fmt::format(" in pages of {}", layout.page_tokens);
   if (layout.context_parallel > 1) how += fmt::format(", shared by {} ranks", layout.context_parallel);
-  if (w.parallel.data > 1) how += fmt::format("; {} sessions on {} replicas", w.concurrency, w.parallel.data);
+  if (w.parallel.data > 1) how += fmt::format("; {} session(s) on {} replicas", w.concurrency, w.parallel.data);
   Add(device,
       {term, bytes, bytes, bytes, Basis::kComputed, std::move(how),
        "cache of each layer kind, docs/explanation/planning.md", false, "concurrency, sequence, kv-bits, parallel"});
@@ -94,9 +94,11 @@ Line StepLine(const ModelDescription& model, const Workload& w) {
   if (w.engine == Engine::kLlamaCpp) {
     const auto wide = static_cast<double>(model.vocabulary + model.hidden);
     const double bytes = 4 * static_cast<double>(kLlamaCppBatchTokens) * wide;
-    return FromConstant("activations", "llama_cpp_compute", bytes,
-                        fmt::format("4 B x {} tokens of a batch x ({} words + {} hidden)", kLlamaCppBatchTokens,
-                                    model.vocabulary, model.hidden));
+    Line line = FromConstant("activations", "llama_cpp_compute", bytes,
+                             fmt::format("4 B x {} tokens of a batch x ({} words + {} hidden)", kLlamaCppBatchTokens,
+                                         model.vocabulary, model.hidden));
+    line.changed_by = "llama.cpp's --ubatch-size";
+    return line;
   }
   const double width = static_cast<double>(model.hidden) / 4096.0;
   const double tokens = static_cast<double>(w.batched_tokens) / 8192.0;
@@ -116,6 +118,7 @@ DevicePlan ServingDevice(const PlanRequest& request, int64_t stage) {
   const ModelDescription& model = request.model;
   DevicePlan device;
   device.stage = stage;
+  device.rank = stage * w.parallel.tensor * w.parallel.context * w.parallel.data;
   AddWeights(model, request, stage, "weights", device);
   AddCache(model, w, stage, "kv_cache", device);
   if (request.draft) {
@@ -125,7 +128,7 @@ DevicePlan ServingDevice(const PlanRequest& request, int64_t stage) {
   const double width = static_cast<double>(model.hidden) / 4096.0;
   if (model.hidden > 0) {
     Add(device, StepLine(model, w));
-    if (HasGraphs(w.engine))
+    if (HasGraphs(w.engine) && UsesCuda(request.card))
       Add(device,
           FromConstant("graphs", "serving_graph_bytes", width, fmt::format("CUDA graphs, hidden {}", model.hidden)));
   }

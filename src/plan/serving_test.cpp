@@ -90,6 +90,19 @@ TEST(Serving, LlamaCppKeepsTheTableOfTokensInHostMemory) {
             BytesOf(plan.devices[0].lines, "weights") + BytesOf(plan.host_lines, "token_table"));
 }
 
+TEST(Serving, GraphsAreOfCuda) {
+  EXPECT_GT(BytesOf(Serve("llama-3.1-8b", {}).devices[0].lines, "graphs"), 0u);
+  EXPECT_EQ(BytesOf(Serve("llama-3.1-8b", {}, "tpu-v5p").devices[0].lines, "graphs"), 0u);
+}
+
+TEST(Serving, WhatToChangeFirstIsWhatTheEngineHas) {
+  PlanRequest request =
+      Request("llama-3.1-8b", {{"task", "serve"}, {"engine", "llama.cpp"}, {"sequence", "8192"}}, "t4");
+  const Plan plan = *MakePlan(request);
+  ASSERT_FALSE(plan.changes.empty()) << plan.verdict;
+  EXPECT_EQ(plan.changes[0].find("keep weights in q2_k"), 0u) << plan.changes[0];
+}
+
 TEST(Serving, LlamaCppRunsOnCardsWithoutTheCheckpointsFormat) {
   EXPECT_TRUE(*Serve("llama-3.2-1b", {{"engine", "llama.cpp"}, {"weights", "q4_k_m"}}, "t4").fits);
   EXPECT_FALSE(*Serve("llama-3.2-1b", {}, "t4").fits);  // vLLM computes in bf16
