@@ -16,6 +16,7 @@ struct ScoredRow {
   std::string id;
   std::string family;
   std::optional<uint64_t> measured_bytes;
+  uint64_t resolution_bytes = 0;  // what the source rounds by: half of its last printed digit
   uint64_t low_bytes = 0;
   uint64_t best_bytes = 0;
   uint64_t high_bytes = 0;

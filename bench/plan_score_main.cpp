@@ -19,7 +19,10 @@ constexpr size_t kMaxTableBytes = size_t{256} << 20;
 double Quantile(std::vector<double> values, double share) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
+  const double at = share * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<size_t>(at);
+  const size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
 struct FamilySummary {
@@ -59,7 +62,7 @@ void AddRow(const ScoredRow& row, FamilySummary& summary) {
   summary.absolute_errors.push_back(std::abs(*row.error));
   summary.widths.push_back(static_cast<double>(row.high_bytes - row.low_bytes) /
                            static_cast<double>(std::max<uint64_t>(1, row.best_bytes)));
-  summary.above_high += *row.measured_bytes > row.high_bytes ? 1 : 0;
+  summary.above_high += *row.measured_bytes > row.high_bytes + row.resolution_bytes ? 1 : 0;
   for (const auto& [term, values] : row.terms) {
     if (values.second) summary.term_errors[term].push_back(std::abs(RelativeError(values.first, *values.second)));
   }

@@ -151,6 +151,18 @@ plan::Parallel ParallelOf(const CsvRow& row, const ConfigJson& arguments, int64_
   return parallel;
 }
 
+// What Megatron's BERT has behind its layers, on the last stage: a dense layer before the table, a bias for each word,
+// and the pooler of the task that tells pairs of sentences apart.
+void AddBertHeads(const DecoderSpec& spec, plan::ModelDescription& model) {
+  const auto add = [&](const char* name, std::vector<int64_t> shape, plan::Role role) {
+    model.parameters.push_back({name, std::move(shape), role, static_cast<int32_t>(spec.layer_count), false});
+    model.parameter_count += plan::CountElements(model.parameters.back());
+  };
+  add("head.dense.weight", {spec.hidden, spec.hidden}, plan::Role::kReplicatedLinear);
+  add("head.bias", {spec.vocabulary}, plan::Role::kColumnBias);
+  add("pooler.weight", {spec.hidden, spec.hidden}, plan::Role::kReplicatedLinear);
+}
+
 PlanRequest RequestOf(const CsvRow& row, const ConfigJson& arguments) {
   PlanRequest request;
   request.searches_largest = request.suggests_changes = false;
@@ -176,7 +188,9 @@ PlanRequest RequestOf(const CsvRow& row, const ConfigJson& arguments) {
   if (Is(arguments, "defer-embedding-wgrad-compute"))
     w.deferred_head_gradients = Whole(arguments, "wgrad-deferral-limit", w.accumulation);
   w.groups_experts = Is(arguments, "moe-grouped-gemm");
+  w.is_deterministic = Is(arguments, "deterministic-mode");
   request.model = plan::DescribeDecoder(spec, Cell(row, "file"), "arguments of the test");
+  if (KindOf(row) == "bert") AddBertHeads(spec, request.model);
   if (KindOf(row) == "t5") {
     plan::T5Spec t5;
     t5.encoder_layers = Whole(arguments, "encoder-num-layers", Whole(arguments, "num-layers", 12));
@@ -186,6 +200,8 @@ PlanRequest RequestOf(const CsvRow& row, const ConfigJson& arguments) {
     t5.heads = spec.heads;
     t5.head_dim = spec.head_dim;
     t5.vocabulary = spec.vocabulary;
+    t5.has_bias = spec.mlp_bias;
+    t5.position_count = spec.position_count;
     request.model = plan::DescribeT5(t5, Cell(row, "file"), "arguments of the test");
   }
   const std::string& platform = Cell(row, "platform");
@@ -235,7 +251,10 @@ std::string FamilyOf(const CsvRow& row) {
 // What the allocator still holds when a step has ended: states and workspaces.
 uint64_t BetweenSteps(const plan::DevicePlan& device) {
   uint64_t bytes = device.states.parameters + device.states.gradients + device.states.optimizer_state;
-  for (const plan::Line& line : device.lines) bytes += line.term.ends_with("workspace") ? line.bytes : 0;
+  for (const plan::Line& line : device.lines) {
+    const bool is_kept = line.term.ends_with("workspace") || (line.is_persistent && line.term == "communication");
+    bytes += is_kept ? line.bytes : 0;
+  }
   return bytes;
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 #include "plan/kv_cache.h"
 #include "plan/request_file.h"
@@ -34,10 +35,13 @@ std::string OutOfScope(const CsvRow& row) {
   const std::string& mode = Cell(row, "mode");
   if (mode == "op" || mode == "overhead") return "no model: one operation or library alone";
   if (Cell(row, "model").empty() || Mentions(row, "model", "see issue")) return "no model";
-  if (FindModelName(Cell(row, "model")).empty()) return "a model whose configuration is not built in";
-  if (Cell(row, "hardware").empty() && !IsCacheOfModel(row)) return "no hardware";
+  const bool is_known = !FindModelName(Cell(row, "model")).empty();
+  if (Cell(row, "hardware").empty() && !(is_known && IsCacheOfModel(row))) return "no hardware";
+  if (!is_known) return "a model whose configuration is not built in";
   if (!Cell(row, "hardware").empty() && !FindDevice(Cell(row, "hardware"))) return "a device that is not in the table";
-  if (Cell(row, "metric").find("activation peak") != std::string::npos) return "an engine's internal figure";
+  for (const char* internal : {"activation peak", "non_torch"}) {
+    if (Cell(row, "metric").find(internal) != std::string::npos) return "an engine's internal figure";
+  }
   return "";
 }
 
@@ -48,6 +52,16 @@ double UnitBytes(const std::string& unit) {
   if (unit == "GB" || unit == "G") return 1e9;
   if (unit == "MB") return 1e6;
   return 1;
+}
+
+// Sets what was measured, and half of the last digit that the source prints.
+void SetMeasured(const CsvRow& row, ScoredRow& scored) {
+  const std::string& value = Cell(row, "value");
+  const double unit = UnitBytes(Cell(row, "unit"));
+  const size_t point = value.find('.');
+  const double digits = point == std::string::npos ? 0 : static_cast<double>(value.size() - point - 1);
+  scored.measured_bytes = static_cast<uint64_t>(NumberCell(row, "value", 0) * unit);
+  scored.resolution_bytes = static_cast<uint64_t>(std::ceil(unit * std::pow(10.0, -digits) / 2));
 }
 
 // "FSDP8 TP8 PP8 CP2" → degrees.
@@ -166,6 +180,7 @@ PlanRequest RequestOf(const CsvRow& row) {
     if (w.engine == plan::Engine::kTorchtitan) w.batch = std::max<int64_t>(1, w.batch / w.parallel.pipeline);
   }
   w.use_cache = mode != "finetune";
+  if (w.task == plan::Task::kTrain && !w.TrainsAdapters()) w.weight_format = plan::WeightFormat::kAsPrecision;
   request.model = *plan::DescribePreset(FindModelName(Cell(row, "model")));
   if (Mentions(row, "source", "litgpt")) {
     // LitGPT has an own head in every model and PyTorch's own activation functions.
@@ -237,8 +252,8 @@ void SetFromMetric(const CsvRow& row, const PlanRequest& request, const plan::De
         device.framework_reserved_bytes,
         static_cast<uint64_t>(static_cast<double>(device.framework_peak_high_bytes) * ratio));
   }
-  for (const auto& [word, term] : {std::pair{"weights", "weights"}, {"graphs", "graphs"}, {"non_torch", "context"}}) {
-    if (request.workload.task != plan::Task::kServe || metric.find(word) == std::string::npos) continue;
+  for (const char* term : {"weights", "graphs"}) {
+    if (request.workload.task != plan::Task::kServe || metric.find(term) == std::string::npos) continue;
     for (const plan::Line& line : device.lines) {
       if (line.term == term) use(line.low_bytes, line.bytes, line.high_bytes);
     }
@@ -266,8 +281,13 @@ ScoredRow ScoreRow(const CsvRow& row) {
   if (!scored.out_of_scope.empty()) return scored;
   const PlanRequest request = RequestOf(row);
   scored.family = FamilyOf(row, request);
+  const bool trains_on_text = request.workload.task == plan::Task::kTrain && request.model.vocabulary > 0;
+  if (trains_on_text && Cell(row, "seq").empty()) {
+    scored.out_of_scope = "no sequence length, so no number of tokens";
+    return scored;
+  }
   if (IsCacheOfModel(row)) {
-    scored.measured_bytes = static_cast<uint64_t>(NumberCell(row, "value", 0) * UnitBytes(Cell(row, "unit")));
+    SetMeasured(row, scored);
     SetCache(row, request, scored);
     return scored;
   }
@@ -278,8 +298,7 @@ ScoredRow ScoreRow(const CsvRow& row) {
   }
   const plan::DevicePlan& worst = plan->WorstDevice();
   const bool ran_out = Cell(row, "value") == "OOM";
-  if (!ran_out)
-    scored.measured_bytes = static_cast<uint64_t>(NumberCell(row, "value", 0) * UnitBytes(Cell(row, "unit")));
+  if (!ran_out) SetMeasured(row, scored);
   SetFromMetric(row, request, worst, scored);
   if (request.workload.task != plan::Task::kServe) {
     const bool fits = worst.simulation_fits.value_or(plan->target->margin_bytes >= 0);

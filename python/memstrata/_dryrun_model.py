@@ -43,16 +43,21 @@ def without_initial_values() -> Any:
 def build_model(config: Any, kind: str, inputs: dict[str, str]) -> Any:
     dtype = DTYPES.get(inputs["precision"], torch.float32)  # autocast: parameters stay in fp32
     make = getattr(transformers, MODEL_CLASSES[kind]).from_config
-    # The encoder-decoder models that a plan knows have no other attention in transformers 4.57.
-    attention = "eager" if kind == "seq2seq" else inputs["attention"]
     with without_initial_values():
-        model = make(config, dtype=dtype, attn_implementation=attention)
+        try:
+            model = make(config, dtype=dtype, attn_implementation=inputs["attention"])
+        except ValueError as error:  # of a class that has no fused attention
+            if inputs["attention"] == "eager" or "attention implementation" not in str(error):
+                raise
+            model = make(config, dtype=dtype, attn_implementation="eager")
     model.tie_weights()
     if int(inputs["lora-rank"]) > 0:
         add_adapters(model, int(inputs["lora-rank"]), inputs["lora-targets"], float(inputs["lora-dropout"]))
     model.train(inputs["task"] == "train")
     if inputs["recompute"] != "none":
         model.gradient_checkpointing_enable({"use_reentrant": inputs["recompute"] == "full_reentrant"})
+        if int(inputs["lora-rank"]) > 0 and hasattr(model, "enable_input_require_grads"):
+            model.enable_input_require_grads()  # recomputing needs inputs with gradients
     return model
 
 
@@ -94,8 +99,6 @@ def add_adapters(model: Any, rank: int, targets: str, dropout: float) -> None:
         is_wanted = module is not head if targets == "all-linear" else name in wanted
         if widths is not None and is_wanted:
             setattr(model.get_submodule(owner), name, LowRank(module, widths, rank, dropout))
-    if hasattr(model, "enable_input_require_grads"):
-        model.enable_input_require_grads()  # recomputing needs inputs with gradients
 
 
 def place_model(model: Any, inputs: dict[str, str]) -> Any:

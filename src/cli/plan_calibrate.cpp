@@ -2,8 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <filesystem>
+#include <span>
+
+#include "base/units.h"
 #include "cli/common_flags.h"
 #include "cli/output_file.h"
+#include "io/source/file_source.h"
 #include "readers/reader.h"
 #include "report/json/plan_calibration_json.h"
 
@@ -16,6 +22,53 @@ bool IsRequestFile(std::string_view path) {
   return path.ends_with(".toml") || path.ends_with(".yaml") || path.ends_with(".yml");
 }
 
+// Up to `size` further bytes; fewer at the end or where they cannot be read.
+std::string NextBytes(FileSource& file, size_t size) {
+  std::string bytes(size, '\0');
+  size_t used = 0;
+  while (used < size) {
+    const Result<size_t> count = file.Read(std::as_writable_bytes(std::span(bytes)).subspan(used));
+    if (!count || *count == 0) break;
+    used += *count;
+  }
+  bytes.resize(used);
+  return bytes;
+}
+
+// Of two files of one size.
+bool HaveSameBytes(FileSource& a, FileSource& b) {
+  constexpr size_t kStepBytes = size_t{1} << 20;
+  while (true) {
+    const std::string bytes = NextBytes(a, kStepBytes);
+    if (bytes != NextBytes(b, kStepBytes)) return false;
+    if (bytes.size() < kStepBytes) return true;
+  }
+}
+
+// Whether two paths lead to one recording: the same file, or the same bytes under another name.
+bool IsSameRecording(const std::string& a, const std::string& b) {
+  std::error_code problem;
+  if (std::filesystem::equivalent(a, b, problem)) return true;
+  if (!std::filesystem::is_regular_file(a, problem) || !std::filesystem::is_regular_file(b, problem)) return false;
+  if (std::filesystem::file_size(a, problem) != std::filesystem::file_size(b, problem) || problem) return false;
+  const Result<std::unique_ptr<FileSource>> first = FileSource::Open(a);
+  const Result<std::unique_ptr<FileSource>> second = FileSource::Open(b);
+  return first && second && HaveSameBytes(**first, **second);
+}
+
+// Why a recording is not of the planned model: its parameters take something else. Empty: they agree, or it does not
+// tell them.
+std::string OtherModel(const plan::Plan& plan, const MeasuredPeak& peak) {
+  constexpr double kAlike = 0.1;  // a table or a head more or less
+  const auto found = peak.bytes_by_category.find("parameter");
+  const auto planned = static_cast<double>(plan.WorstDevice().states.parameters);
+  if (found == peak.bytes_by_category.end() || planned == 0) return "";
+  const auto measured = static_cast<double>(found->second);
+  if (std::abs(measured - planned) <= kAlike * planned) return "";
+  return fmt::format("Its parameters take {}, those of the planned model {}: it is of another model.",
+                     FormatBytes(found->second), FormatBytes(static_cast<uint64_t>(planned)));
+}
+
 // Adds a session to the samples, or to what was left out.
 Status AddSession(const Arguments& arguments, const std::string& session, Console& console, PlanCalibration& result) {
   MEMSTRATA_ASSIGN_OR_RETURN(const plan::RequestTexts texts,
@@ -23,6 +76,11 @@ Status AddSession(const Arguments& arguments, const std::string& session, Consol
   const std::string recording = IsRequestFile(session) ? texts.recording : session;
   if (recording.empty())
     return Fail(ErrorCode::kInvalidArgument, fmt::format("{} does not name its recording.", session));
+  for (const plan::CalibrationSample& sample : result.samples) {
+    if (!IsSameRecording(sample.recording, recording)) continue;
+    result.skipped.emplace_back(recording, fmt::format("It is the same recording as {}.", sample.recording));
+    return {};
+  }
   MEMSTRATA_ASSIGN_OR_RETURN(plan::PlanRequest request, plan::MakeRequest(texts, plan::FileUse::kRead));
   if (!texts.cards.empty()) {
     MEMSTRATA_ASSIGN_OR_RETURN(request.card, plan::FindCard(texts.cards.front()));
@@ -45,8 +103,13 @@ Status AddSession(const Arguments& arguments, const std::string& session, Consol
         recording, peak.has_gaps ? peak.lower_bound_reason : "The recording does not tell what was allocated.");
     return {};
   }
-  result.samples.push_back({recording, plan.WorstDevice().framework_peak_bytes, *peak.allocated_bytes,
-                            peak.reserved_bytes, plan::WorkingBytes(plan.WorstDevice())});
+  if (std::string other = OtherModel(plan, peak); !other.empty()) {
+    result.skipped.emplace_back(recording, std::move(other));
+    return {};
+  }
+  const plan::DevicePlan& worst = plan.WorstDevice();
+  result.samples.push_back({recording, worst.framework_peak_bytes, *peak.allocated_bytes, peak.reserved_bytes,
+                            plan::WorkingBytes(worst), std::string(worst.peak_spread)});
   return {};
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
+#include <functional>
 #include <memory>
 
 #include "accept/spec_writer.h"
@@ -98,6 +100,7 @@ Result<int> PlanFrom(PlanRequest request, const std::vector<Card>& cards, const 
   if (!cards.empty()) request.card = cards.front();
   answer.filled = FillFromRecording(answer.peak, request);
   MEMSTRATA_ASSIGN_OR_RETURN(answer.plan, plan::MakePlan(request));
+  for (const auto& [input, value] : answer.filled) answer.plan.workload.given.erase(input);  // nobody gave them
   MEMSTRATA_TRY(console.out().Write(arguments.Has("--json")
                                         ? PlanFromRecordingJson(answer)
                                         : plan::PlanText(answer.plan) + PlanFromRecordingText(answer)));
@@ -124,6 +127,15 @@ Result<std::string> Render(const Arguments& arguments, const PlanRequest& reques
   return plan::PlanText(plans.front());
 }
 
+// What is tried, once that takes longer than people wait without a word.
+std::function<void(std::string_view)> ProgressOf(Console& console) {
+  const auto begin = std::chrono::steady_clock::now();
+  return [&console, begin](std::string_view what) {
+    constexpr std::chrono::seconds kPatience{1};
+    if (std::chrono::steady_clock::now() - begin > kPatience) console.Progress(fmt::format("planning: {}", what));
+  };
+}
+
 Result<int> PlanAndPrint(const Arguments& arguments, Console& console) {
   if (!arguments.positionals.empty() && arguments.positionals.front() == "calibrate")
     return CalibratePlan(arguments, console);
@@ -136,6 +148,7 @@ Result<int> PlanAndPrint(const Arguments& arguments, Console& console) {
   if (const std::optional<std::string> path = arguments.Get("--from"))
     return PlanFrom(request, cards, *path, arguments, console);
   if (arguments.Has("--dryrun")) return CompareWithDryRun(request, cards, arguments, console);
+  request.progress = ProgressOf(console);
   std::vector<Plan> plans;
   if (cards.empty()) {
     MEMSTRATA_ASSIGN_OR_RETURN(Plan plan, plan::MakePlan(request));
@@ -154,6 +167,7 @@ Result<int> PlanAndPrint(const Arguments& arguments, Console& console) {
     MEMSTRATA_TRY(WriteWhole(*path, page));
   }
   MEMSTRATA_ASSIGN_OR_RETURN(const std::string text, Render(arguments, request, plans));
+  console.ClearProgress();
   MEMSTRATA_TRY(console.out().Write(text));
   return Answer(plans);
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 
@@ -15,9 +16,25 @@ namespace {
 using plan::Task;
 using plan::Workload;
 
+struct HeadOfType {
+  std::string_view model_type;
+  std::string_view kind;
+};
+
+// Of models that the planner knows by their tensors alone; the others of them are decoders.
+constexpr HeadOfType kHeads[] = {
+    {"bart", "seq2seq"},      {"mbart", "seq2seq"},      {"pegasus", "seq2seq"}, {"marian", "seq2seq"},
+    {"m2m_100", "seq2seq"},   {"blenderbot", "seq2seq"}, {"albert", "masked"},   {"electra", "masked"},
+    {"modernbert", "masked"}, {"deberta-v2", "masked"},  {"dinov2", "image"},    {"swin", "image"},
+    {"siglip", "contrast"},
+};
+
 // The head of the model, by a name that python/memstrata/_dryrun_model.py knows.
 std::string_view KindOf(const plan::ModelDescription& model) {
   if (std::holds_alternative<plan::T5Spec>(model.step)) return "seq2seq";
+  const auto* listed = std::find_if(std::begin(kHeads), std::end(kHeads),
+                                    [&](const HeadOfType& head) { return head.model_type == model.model_type; });
+  if (listed != std::end(kHeads)) return listed->kind;
   const auto* encoder = std::get_if<plan::EncoderSpec>(&model.step);
   if (encoder == nullptr) return "causal";
   switch (encoder->task) {
@@ -80,6 +97,10 @@ std::optional<double> ComparedTerm::Error() const {
 std::optional<std::string> WhyNotComparable(const plan::PlanRequest& request) {
   const Workload& workload = request.workload;
   const plan::Parallel& parallel = workload.parallel;
+  if (request.model.vision || request.model.diffusion || request.model.model_type == "whisper") {
+    return "The dry run of a plan gives a model tokens, pictures or both to compare; this one takes other inputs. Run "
+           "its own script with memstrata dryrun.";
+  }
   if (!workload.assets.empty()) return "Assets are memory that you name; a dry run knows nothing of them.";
   if (workload.task == Task::kServe || workload.engine != plan::Engine::kTorch) {
     return "The dry run of a plan is PyTorch with transformers. Another engine plans its own memory: run it with "

@@ -138,6 +138,7 @@ std::vector<std::string> SuggestChanges(const PlanRequest& request, const Plan& 
   PlanRequest trial = TrialOf(request);
   std::vector<std::pair<int64_t, std::string>> found;
   for (const Change& change : candidates) {
+    if (request.progress) request.progress(change.text);
     trial.workload = request.workload;
     if (!SetInput(trial.workload, change.input, change.value)) continue;
     const Result<Plan> after = MakePlan(trial);

@@ -1,7 +1,5 @@
 #include "plan/layer_activations.h"
 
-#include <fmt/format.h>
-
 #include "plan/constants.h"
 #include "plan/engine_profile.h"
 
@@ -21,10 +19,17 @@ LayerActivations SavedByPlainLayer(const ModelDescription& model, const Workload
   const bool has_cross_attention = model.encoder_layers > 0 && layer >= model.encoder_layers;
   saved.replicated_each = (has_cross_attention ? 15 : 10) * hidden;
   saved.divided_each = (has_cross_attention ? 32 : 24) * hidden;
-  if (const auto* t5 = std::get_if<T5Spec>(&model.step)) {
-    const double inner = static_cast<double>(t5->heads * t5->head_dim);
+  const auto* t5 = std::get_if<T5Spec>(&model.step);
+  const double inner = t5 == nullptr ? hidden : static_cast<double>(t5->heads * t5->head_dim);
+  if (t5 != nullptr)
     saved.divided_each = (has_cross_attention ? 16 : 8) * inner + 4 * static_cast<double>(t5->intermediate);
-    if (w.eager_attention) saved.divided_each += 5 * static_cast<double>(t5->heads * w.sequence);
+  const int64_t target = w.target_sequence > 0 ? w.target_sequence : w.sequence;
+  // The keys and values of cross attention are of the encoder's tokens, all else of a layer of its own.
+  const double encoder_tokens = static_cast<double>(w.sequence) / static_cast<double>(target);
+  if (has_cross_attention) saved.divided_each += 4 * inner * (encoder_tokens - 1);
+  if (t5 != nullptr && w.eager_attention) {
+    const int64_t attended = has_cross_attention ? target + w.sequence : w.sequence;
+    saved.divided_each += 5 * static_cast<double>(t5->heads * attended);
   }
   return saved;
 }
@@ -72,7 +77,7 @@ LayerActivations SavedByDecoderLayer(const DecoderSpec& spec, const Workload& w,
   const auto inner = static_cast<double>(InnerWidth(spec, layer));
   // Inputs of both norms and of both blocks, and the masks of the dropouts behind them.
   const double dropout_masks = spec.residual_dropout > 0 ? 2 * hidden : 0;
-  const double norm_copies = profile.saves_unfused && spec.norm != NormKind::kLayer ? 8 * hidden : 0;
+  const double norm_copies = profile.saves_unfused && IsRootMeanSquare(spec.norm) ? 8 * hidden : 0;
   saved.replicated_each = 8 * hidden + dropout_masks + norm_copies;
   if (spec.experts.IsSparse(layer)) {
     // Routed tokens are copied for the experts, and their results come back before they are weighed.
@@ -96,9 +101,7 @@ LayerActivations SavedByDecoderLayer(const DecoderSpec& spec, const Workload& w,
 
 LayerActivations SavedByLayer(const ModelDescription& model, const Workload& w, int64_t layer) {
   const DecoderSpec* spec = model.decoder();
-  LayerActivations saved = spec == nullptr ? SavedByPlainLayer(model, w, layer) : SavedByDecoderLayer(*spec, w, layer);
-  saved.how = fmt::format("{} + {} / {} B", saved.replicated_each, saved.divided_each, w.parallel.tensor);
-  return saved;
+  return spec == nullptr ? SavedByPlainLayer(model, w, layer) : SavedByDecoderLayer(*spec, w, layer);
 }
 
 }  // namespace memstrata::plan

@@ -1,8 +1,6 @@
 #pragma once
 // What one layer saves for the backward, by closed forms; see docs/explanation/planning.md for every formula.
 
-#include <string>
-
 #include "plan/model/model_description.h"
 #include "plan/workload.h"
 
@@ -12,7 +10,6 @@ namespace memstrata::plan {
 struct LayerActivations {
   double replicated_each = 0;  // that tensor parallelism does not divide
   double divided_each = 0;     // that it does, before the division
-  std::string how;
 };
 LayerActivations SavedByLayer(const ModelDescription& model, const Workload& workload, int64_t layer);
 

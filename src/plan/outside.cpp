@@ -7,23 +7,28 @@
 namespace memstrata::plan {
 namespace {
 
-constexpr uint64_t kWorkspaceBytes = 8'519'680;  // :4096:2:16:8
-constexpr uint64_t kHopperWorkspaceBytes = uint64_t{32} << 20;
-constexpr uint64_t kGroupedWorkspaceBytes = uint64_t{4} << 20;  // TransformerEngine's, from Hopper on 32 MiB
-constexpr uint64_t kGroupedStreams = 4;                         // that it runs the products of a group on
+constexpr uint64_t kWorkspaceBytes = 8'519'680;                     // :4096:2:16:8
+constexpr uint64_t kLargeWorkspaceBytes = uint64_t{32} << 20;       // :4096:8
+constexpr uint64_t kSmallEngineWorkspaceBytes = uint64_t{4} << 20;  // TransformerEngine's, from Hopper on 32 MiB
+constexpr uint64_t kGroupedStreams = 4;                             // that it runs the products of a group on
 constexpr double kHopper = 9.0;
+
+bool IsHopperOrLater(const std::optional<Card>& card) { return card && card->compute_capability >= kHopper; }
+
+uint64_t EngineWorkspaceBytes(const std::optional<Card>& card) {
+  return IsHopperOrLater(card) ? kLargeWorkspaceBytes : kSmallEngineWorkspaceBytes;
+}
 
 std::optional<Line> GroupedExpertsLine(const PlanRequest& request) {
   const DecoderSpec* spec = request.model.decoder();
   const bool has_experts = spec != nullptr && spec->experts.count > 0;
   if (!has_experts || request.workload.engine != Engine::kMegatron || !request.workload.groups_experts)
     return std::nullopt;
-  const bool is_hopper = request.card && request.card->compute_capability >= kHopper;
-  const uint64_t bytes = kGroupedStreams * (is_hopper ? kHopperWorkspaceBytes : kGroupedWorkspaceBytes);
+  const uint64_t bytes = kGroupedStreams * EngineWorkspaceBytes(request.card);
   return Line{"grouped_workspace",
               bytes,
               bytes,
-              kGroupedStreams * kHopperWorkspaceBytes,
+              kGroupedStreams * kLargeWorkspaceBytes,
               Basis::kComputed,
               fmt::format("{} workspaces of {} B, one for each stream of a grouped product", kGroupedStreams,
                           bytes / kGroupedStreams),
@@ -51,23 +56,32 @@ bool UsesCuda(const std::optional<Card>& card) {
   return vendor.empty() || vendor == "nvidia" || vendor == "amd";
 }
 
+uint64_t WorkspaceBytes(const std::optional<Card>& card, bool is_deterministic) {
+  return is_deterministic || IsHopperOrLater(card) ? kLargeWorkspaceBytes : kWorkspaceBytes;
+}
+
 Line WorkspaceLine(const PlanRequest& request) {
-  const bool is_hopper = request.card && request.card->compute_capability >= kHopper;
-  if (request.workload.engine == Engine::kMegatron && request.workload.task == Task::kTrain) {
-    const Constant& overhead = GetConstant(is_hopper ? "megatron_overhead_hopper_bytes" : "megatron_overhead_bytes");
-    return LineOfConstant("workspace", overhead, 1, overhead.how);
+  const Workload& w = request.workload;
+  const uint64_t each = WorkspaceBytes(request.card, w.is_deterministic);
+  const uint64_t count = w.task == Task::kTrain ? 2 : 1;
+  Line line{"workspace",
+            each * count,
+            each * count,
+            kLargeWorkspaceBytes * count,
+            Basis::kComputed,
+            fmt::format("{} cuBLAS workspace(s) of {} B", count, each),
+            "PyTorch's documentation of CUBLAS_WORKSPACE_CONFIG",
+            true,
+            "deterministic"};
+  if (w.engine == Engine::kMegatron && w.task == Task::kTrain) {
+    const uint64_t own = EngineWorkspaceBytes(request.card);
+    line.bytes += own;
+    line.low_bytes += own;
+    line.high_bytes += kLargeWorkspaceBytes;
+    line.how += fmt::format(", one of TransformerEngine of {} B", own);
+    line.source += "; TransformerEngine's size of its workspace";
   }
-  const uint64_t each = is_hopper ? kHopperWorkspaceBytes : kWorkspaceBytes;
-  const uint64_t count = request.workload.task == Task::kTrain ? 2 : 1;
-  return {"workspace",
-          each * count,
-          each * count,
-          kHopperWorkspaceBytes * count,
-          Basis::kComputed,
-          fmt::format("{} cuBLAS workspace(s) of {} B", count, each),
-          "PyTorch's documentation of CUBLAS_WORKSPACE_CONFIG",
-          true,
-          ""};
+  return line;
 }
 
 void AddWorkspaces(const PlanRequest& request, DevicePlan& device) {

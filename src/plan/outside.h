@@ -10,6 +10,8 @@ namespace memstrata::plan {
 Line LineOfConstant(std::string term, const Constant& constant, double count, std::string how);
 /// cuBLAS workspaces, inside the framework's allocator.
 Line WorkspaceLine(const PlanRequest& request);
+/// Of one cuBLAS workspace: 32 MiB from Hopper on and where products are deterministic, else 8.1 MiB.
+uint64_t WorkspaceBytes(const std::optional<Card>& card, bool is_deterministic);
 /// True on cards whose libraries are CUDA's or ROCm's, and on unknown ones.
 bool UsesCuda(const std::optional<Card>& card);
 /// Those, and the workspaces of Megatron's grouped products of experts, where there are such.

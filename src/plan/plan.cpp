@@ -143,6 +143,10 @@ int64_t LearnedPositions(const ModelDescription& model) {
 
 // Pictures are tokens of the sequence.
 Status CheckImages(const PlanRequest& request) {
+  if (request.model.diffusion && request.model.diffusion->image_tokens == 0 && request.workload.image_tokens > 0) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "A UNet has no tokens: its samples have the configuration's sample_size; change it there.");
+  }
   if (!request.model.vision) return {};
   const Workload& w = request.workload;
   const VisionTower& tower = *request.model.vision;
@@ -167,7 +171,10 @@ Status CheckWorkload(const PlanRequest& request) {
     elements += static_cast<double>(w.batch) * static_cast<double>(w.images) * static_cast<double>(tokens) *
                 static_cast<double>(model.vision->hidden);
   }
-  if (model.diffusion) elements += static_cast<double>(w.batch) * static_cast<double>(model.diffusion->largest);
+  if (model.diffusion) {
+    const int64_t tokens = std::max(w.image_tokens, model.diffusion->image_tokens);
+    elements += static_cast<double>(w.batch) * model.diffusion->largest.Of(tokens, model.diffusion->text_tokens);
+  }
   if (elements > static_cast<double>(kMostSimulatedElements)) {
     return Fail(ErrorCode::kInvalidArgument,
                 "Batch x sequence is beyond anything that a device could hold; check both.");
@@ -274,11 +281,6 @@ Line FloorLine(const PlanRequest& request) {
                    : "definition of the number format",
           true,
           "precision, weights, parallel"};
-}
-
-// Nothing is known of layers: of a count of parameters or of a weights file without a configuration.
-bool IsFloor(const ModelDescription& model) {
-  return model.parameter_count > 0 && model.hidden == 0 && !model.diffusion;
 }
 
 // Weights alone: may answer no or "cannot tell", never yes.
@@ -402,6 +404,10 @@ void Explain(const PlanRequest& request, Plan& plan) {
 
 }  // namespace
 
+bool IsFloor(const ModelDescription& model) {
+  return model.parameter_count > 0 && model.hidden == 0 && !model.diffusion;
+}
+
 std::string_view Name(Basis basis) {
   switch (basis) {
     case Basis::kComputed:
@@ -422,6 +428,7 @@ const DevicePlan& Plan::WorstDevice() const {
 PlanRequest TrialOf(const PlanRequest& request) {
   PlanRequest trial = request;
   trial.searches_largest = trial.suggests_changes = false;
+  trial.simulations.reset();
   return trial;
 }
 

@@ -2,7 +2,9 @@
 // The budget: what each device of a job needs, line by line, and whether a card has it.
 
 #include <array>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -115,15 +117,25 @@ struct Plan {
   const DevicePlan& WorstDevice() const;
 };
 
+class SimulationMemo;
+
 struct PlanRequest {
   ModelDescription model;
   std::optional<ModelDescription> draft;  // speculative decoding: the model that proposes tokens
   Workload workload;
   std::optional<Card> card;
   std::optional<Profile> profile;  // what real runs corrected
+  /// Of this model and workload, shared by requests that differ in the card alone; nothing: each is simulated anew.
+  std::shared_ptr<SimulationMemo> simulations;
+  /// Called with what is tried next, where many plans are made.
+  std::function<void(std::string_view what)> progress;
   bool searches_largest = true;
   bool suggests_changes = true;  // and strategies: what the same job would take otherwise
 };
+
+/// Nothing is known of layers: of a count of parameters or of a weights file without a configuration. Its plan is of
+/// the weights alone.
+bool IsFloor(const ModelDescription& model);
 
 /// The request as one of many that are tried for their figures alone.
 PlanRequest TrialOf(const PlanRequest& request);

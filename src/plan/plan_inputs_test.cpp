@@ -127,5 +127,37 @@ TEST(Plan, InputsBeyondTheModelAreRefused) {
                           [](const Diagnostic& diagnostic) { return diagnostic.code == "beyond_positions"; }));
 }
 
+TEST(Plan, ReplicasShareTheSessionsAndContextRanksEachCache) {
+  const auto cache = [](const char* parallel) {
+    return MakePlan(Request("llama-3.1-8b", {{"task", "serve"},
+                                             {"engine", "vllm"},
+                                             {"concurrency", "15"},
+                                             {"sequence", "4096"},
+                                             {"parallel", parallel}}))
+        ->devices[0]
+        .states.kv_cache;
+  };
+  constexpr uint64_t kEach = uint64_t{131072} * 4096;
+  EXPECT_EQ(cache("tp=1"), 15 * kEach);
+  EXPECT_EQ(cache("dp=2"), 8 * kEach);
+  EXPECT_EQ(cache("cp=2"), 15 * kEach / 2);
+}
+
+TEST(Plan, WorkspacesFollowCardAndDeterminism) {
+  const auto bytes = [](const char* engine, const char* card, const char* deterministic) {
+    const Plan plan =
+        *MakePlan(Request("gpt2", {{"engine", engine}, {"sequence", "64"}, {"deterministic", deterministic}}, card));
+    for (const Line& line : plan.devices[0].lines) {
+      if (line.term == "workspace") return line.bytes;
+    }
+    return uint64_t{0};
+  };
+  constexpr uint64_t kLarge = uint64_t{32} << 20;
+  EXPECT_EQ(bytes("torch", "a100-80g", "no"), 2u * 8519680);
+  EXPECT_EQ(bytes("torch", "a100-80g", "yes"), 2 * kLarge);
+  EXPECT_EQ(bytes("megatron", "a100-80g", "yes"), 2 * kLarge + (4u << 20));
+  EXPECT_EQ(bytes("megatron", "h100-80g", "no"), 3 * kLarge);
+}
+
 }  // namespace
 }  // namespace memstrata::plan

@@ -325,6 +325,26 @@ TEST(Profile, IsReadAsItWasWritten) {
     EXPECT_FALSE(ParseProfile(text, "")) << text;
 }
 
+TEST(Profile, FitsTheBuiltInConstantOfItsPlansAnew) {
+  const Profile fitted = FitProfile({{"a", 1000, 1100, {}, 0, "simulated_peak"},
+                                     {"b", 1000, 1150, {}, 0, "simulated_peak"},
+                                     {"c", 2000, 2300, {}, 0, "simulated_peak"}});
+  EXPECT_EQ(fitted.peak_constant, "simulated_peak");
+  ASSERT_TRUE(fitted.peak_ratio);
+  EXPECT_DOUBLE_EQ(fitted.peak_ratio->high, 2300.0 / 2150);  // the middle correction is 150
+  EXPECT_DOUBLE_EQ(fitted.peak_ratio->low, 1100.0 / 1150);
+  Profile named = fitted;
+  named.engine = "torch";
+  const Profile read = *ParseProfile(ProfileToml(named), "p.toml");
+  EXPECT_EQ(read.peak_constant, "simulated_peak");
+  PlanRequest request = Request("gpt2", {{"sequence", "512"}});
+  request.profile = read;
+  const DevicePlan device = MakePlan(request)->devices[0];
+  EXPECT_NEAR(static_cast<double>(device.framework_peak_high_bytes) / static_cast<double>(device.framework_peak_bytes),
+              fitted.peak_ratio->high, 1e-6);
+  EXPECT_TRUE(FitProfile({{"a", 1, 1, {}, 0, "dense_peak"}, {"b", 1, 1, {}, 0, "expert_peak"}}).peak_constant.empty());
+}
+
 TEST(Profile, WhatGoesWithTheWorkIsFittedApart) {
   std::vector<CalibrationSample> samples;
   for (const uint64_t working : {uint64_t{1000}, uint64_t{2000}, uint64_t{4000}})

@@ -16,6 +16,9 @@ constexpr std::string_view kSchema = "memstrata.plan_profile/1";
 constexpr int64_t kSessionsForBounds = 3;
 constexpr double kLargestOffset = 0x1p50;
 constexpr double kLargestRatio = 16;
+// Built-in constants that bound a peak, each of one kind of plan.
+constexpr std::string_view kPeakConstants[] = {"simulated_peak", "simulated_adapter_peak", "dense_peak",
+                                               "expert_peak",    "encoder_decoder_peak",   "inference_peak"};
 
 Constant SpreadOf(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -94,6 +97,42 @@ std::optional<double> WorkingSlope(const std::vector<CalibrationSample>& samples
   return std::clamp(product / square, -kLargestRatio, kLargestRatio);
 }
 
+// Measured peaks to planned ones, after the correction that the sessions gave.
+void FitPeakRatio(const std::vector<CalibrationSample>& samples, Profile& profile) {
+  const std::string& name = samples.front().peak_constant;
+  const bool is_one_kind = std::all_of(samples.begin(), samples.end(),
+                                       [&](const CalibrationSample& sample) { return sample.peak_constant == name; });
+  if (name.empty() || !is_one_kind) return;
+  const double working = profile.working_share ? profile.working_share->best : 0;
+  std::vector<double> ratios;
+  for (const CalibrationSample& sample : samples) {
+    const double correction =
+        std::max(0.0, profile.peak_offset_bytes.best + working * static_cast<double>(sample.working_bytes));
+    ratios.push_back(static_cast<double>(sample.measured_peak_bytes) /
+                     (static_cast<double>(sample.planned_peak_bytes) + correction));
+  }
+  profile.peak_constant = name;
+  profile.peak_ratio = SpreadOf(std::move(ratios));
+  profile.peak_ratio->how = fmt::format(
+      "Measured to planned and corrected peak, in the place of the built-in constant: smallest, median and largest of "
+      "{} sessions.",
+      samples.size());
+}
+
+// Bounds of an offset in bytes for sizes as were recorded, and of a ratio for others: the wider of both.
+void BoundPeak(const Profile& profile, const Constant& offset, std::string_view built_in, DevicePlan& device) {
+  const double best = std::max(0.0, offset.best);
+  uint64_t low = Moved(device.framework_peak_bytes, std::min(offset.low, best));
+  uint64_t high = Moved(device.framework_peak_bytes, std::max(offset.high, best));
+  if (profile.peak_ratio && profile.peak_constant == built_in) {
+    const double corrected = static_cast<double>(device.framework_peak_bytes) + best;
+    low = std::min(low, static_cast<uint64_t>(corrected * std::min(1.0, profile.peak_ratio->low)));
+    high = std::max(high, static_cast<uint64_t>(corrected * std::max(1.0, profile.peak_ratio->high)));
+  }
+  device.framework_peak_low_bytes = low;
+  device.framework_peak_high_bytes = high;
+}
+
 }  // namespace
 
 uint64_t WorkingBytes(const DevicePlan& device) {
@@ -128,6 +167,7 @@ Profile FitProfile(const std::vector<CalibrationSample>& samples) {
   profile.peak_offset_bytes = SpreadOf(std::move(offsets));
   profile.peak_offset_bytes.how = fmt::format(
       "Measured minus planned peak of the framework: smallest, median and largest of {} sessions.", samples.size());
+  FitPeakRatio(samples, profile);
   if (ratios.empty()) return profile;
   profile.reserved_per_allocated = SpreadOf(ratios);
   profile.reserved_per_allocated->how =
@@ -143,6 +183,7 @@ std::string ProfileToml(const Profile& profile) {
       profile.session_count);
   text += ConstantToml("peak_offset_bytes", profile.peak_offset_bytes);
   if (profile.working_share) text += ConstantToml("working_share", *profile.working_share);
+  if (profile.peak_ratio) text += ConstantToml(profile.peak_constant, *profile.peak_ratio);
   if (profile.reserved_per_allocated) text += ConstantToml("reserved_per_allocated", *profile.reserved_per_allocated);
   return text;
 }
@@ -165,6 +206,12 @@ Result<Profile> ParseProfile(std::string_view toml_text, std::string name) {
     MEMSTRATA_ASSIGN_OR_RETURN(profile.working_share,
                                ReadConstant(document, "working_share", -kLargestRatio, kLargestRatio));
   }
+  for (const std::string_view name : kPeakConstants) {
+    if (!document.tables.contains(std::string(name))) continue;
+    profile.peak_constant = name;
+    MEMSTRATA_ASSIGN_OR_RETURN(profile.peak_ratio,
+                               ReadConstant(document, profile.peak_constant, 1 / kLargestRatio, kLargestRatio));
+  }
   if (document.tables.contains("reserved_per_allocated")) {
     MEMSTRATA_ASSIGN_OR_RETURN(profile.reserved_per_allocated,
                                ReadConstant(document, "reserved_per_allocated", 1, kLargestRatio));
@@ -185,8 +232,7 @@ void ApplyProfile(const Profile& profile, DevicePlan& device) {
   const bool has_bounds = profile.session_count >= kSessionsForBounds;
   const double best = std::max(0.0, offset.best);
   if (has_bounds) {
-    device.framework_peak_low_bytes = Moved(device.framework_peak_bytes, std::min(offset.low, best));
-    device.framework_peak_high_bytes = Moved(device.framework_peak_bytes, std::max(offset.high, best));
+    BoundPeak(profile, offset, device.peak_spread, device);
   } else {
     device.framework_peak_low_bytes = Moved(device.framework_peak_low_bytes, std::min(offset.best, best));
     device.framework_peak_high_bytes = Moved(device.framework_peak_high_bytes, best);

@@ -20,6 +20,10 @@ struct Profile {
   int64_t session_count = 0;
   Constant peak_offset_bytes;             // measured - planned peak of the framework; may be negative
   std::optional<Constant> working_share;  // and for each byte that comes and goes; nothing when sessions are too alike
+  /// The built-in constant of that name, fitted anew: the measured peak to the one planned and corrected. Bounds a plan
+  /// that the same constant bounds; nothing when the sessions are of several kinds.
+  std::string peak_constant;
+  std::optional<Constant> peak_ratio;
   std::optional<Constant> reserved_per_allocated;  // nothing when no recording tells what was reserved
   std::string name;                                // the file that it was read from
 };
@@ -31,6 +35,7 @@ struct CalibrationSample {
   uint64_t measured_peak_bytes = 0;
   std::optional<uint64_t> reserved_peak_bytes;
   uint64_t working_bytes = 0;  // of the planned peak, what comes and goes
+  std::string peak_constant;   // the built-in constant that bounds the plan, empty: none does
 
   int64_t CorrectionBytes() const {
     return static_cast<int64_t>(measured_peak_bytes) - static_cast<int64_t>(planned_peak_bytes);

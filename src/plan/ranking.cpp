@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "plan/simulation_memo.h"
+
 namespace memstrata::plan {
 namespace {
 
@@ -18,6 +20,7 @@ std::optional<Plan> SpreadOver(const PlanRequest& request) {
     if (!SetInput(trial.workload, "parallel",
                   trains ? fmt::format("dp={},zero=3", devices) : fmt::format("tp={}", devices)))
       return std::nullopt;
+    trial.workload.given.erase("parallel");  // nobody gave them: they are the plan's
     Result<Plan> plan = MakePlan(std::move(trial));
     if (plan && plan->fits == true) return *std::move(plan);
   }
@@ -30,9 +33,12 @@ Result<std::vector<Plan>> RankCards(const PlanRequest& request, const std::vecto
   std::vector<Plan> plans;
   PlanRequest trial = request;
   trial.searches_largest = cards.size() == 1;
+  trial.suggests_changes = request.suggests_changes && cards.size() == 1;
   const bool may_spread =
       cards.size() > 1 && !request.workload.given.contains("parallel") && !request.model.parameters.empty();
+  trial.simulations = std::make_shared<SimulationMemo>();
   for (const Card& card : cards) {
+    if (request.progress) request.progress(card.name);
     trial.card = card;
     MEMSTRATA_ASSIGN_OR_RETURN(Plan plan, MakePlan(trial));
     const bool lacks_memory = plan.fits == false && plan.target->unsupported.empty() && plan.target->runs_engine;
@@ -46,6 +52,14 @@ Result<std::vector<Plan>> RankCards(const PlanRequest& request, const std::vecto
                       plan.target->usable_bytes);
   };
   std::stable_sort(plans.begin(), plans.end(), [&](const Plan& a, const Plan& b) { return key(a) < key(b); });
+  // Only the first one is shown with what could be changed.
+  const bool is_spread =
+      !plans.empty() && plans.front().workload.parallel.DeviceCount() != request.workload.parallel.DeviceCount();
+  if (plans.size() > 1 && request.suggests_changes && !is_spread) {
+    trial.suggests_changes = true;
+    trial.card = plans.front().target->card;
+    MEMSTRATA_ASSIGN_OR_RETURN(plans.front(), MakePlan(trial));
+  }
   return plans;
 }
 

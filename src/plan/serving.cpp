@@ -75,7 +75,7 @@ int64_t SessionsOfReplica(const Workload& w) { return (w.concurrency + w.paralle
 void AddCache(const ModelDescription& model, const Workload& w, int64_t stage, const char* term, DevicePlan& device) {
   if (model.cache.empty()) return;
   const CacheLayout layout = LayoutOf(w);
-  const int64_t tokens = w.sequence + w.draft_tokens;
+  const int64_t tokens = w.sequence + w.new_tokens + w.draft_tokens;
   const uint64_t each = SequenceCacheBytes(CacheOfStage(model, w.parallel, stage), tokens, layout);
   const int64_t sessions = SessionsOfReplica(w);
   const uint64_t bytes = each * static_cast<uint64_t>(sessions);
@@ -125,12 +125,11 @@ DevicePlan ServingDevice(const PlanRequest& request, int64_t stage) {
     AddWeights(*request.draft, request, stage, "draft_weights", device);
     AddCache(*request.draft, w, stage, "draft_kv_cache", device);
   }
-  const double width = static_cast<double>(model.hidden) / 4096.0;
   if (model.hidden > 0) {
     Add(device, StepLine(model, w));
     if (HasGraphs(w.engine) && UsesCuda(request.card))
-      Add(device,
-          FromConstant("graphs", "serving_graph_bytes", width, fmt::format("CUDA graphs, hidden {}", model.hidden)));
+      Add(device, FromConstant("graphs", "serving_graph_bytes", static_cast<double>(model.layer_count),
+                               fmt::format("CUDA graphs of {} layers", model.layer_count)));
   }
   if (UsesCuda(request.card)) Add(device, WorkspaceLine(request));
   device.framework_reserved_bytes = device.framework_peak_bytes;

@@ -7,7 +7,7 @@
 #include "plan/constants.h"
 #include "plan/engine_profile.h"
 #include "plan/kv_cache.h"
-#include "plan/layer_activations.h"
+#include "plan/layer_sum.h"
 #include "plan/optimizer_peak.h"
 #include "plan/outside.h"
 #include "plan/sharded_states.h"
@@ -84,23 +84,6 @@ void AddStates(const PlanRequest& request, int64_t stage, DevicePlan& device) {
   device.states.optimizer_state = sizes.optimizer_bytes + sizes.host_optimizer_bytes;
 }
 
-// Tokens of the decoder, where an encoder is before it.
-int64_t TargetTokens(const PlanRequest& request) {
-  const Workload& w = request.workload;
-  const int64_t length = request.model.encoder_layers > 0 && w.target_sequence > 0 ? w.target_sequence : w.sequence;
-  return w.batch * (length / std::max<int64_t>(1, w.parallel.context));
-}
-
-int64_t TokensOnRank(const Workload& w) { return w.batch * (w.sequence / std::max<int64_t>(1, w.parallel.context)); }
-
-bool KeepsGatheredInputs(const Workload& w) {
-  return w.parallel.tensor > 1 && w.parallel.sequence_parallel && ProfileOf(w).keeps_gathered_inputs;
-}
-
-bool RecomputesAll(const Workload& w) {
-  return w.recompute == Recompute::kFull || w.recompute == Recompute::kFullReentrant;
-}
-
 int64_t PredictionLayers(const PlanRequest& request, int64_t stage) {
   const DecoderSpec* spec = request.model.decoder();
   const bool has = spec != nullptr && stage == request.workload.parallel.pipeline - 1;
@@ -145,16 +128,6 @@ void AddGatheredHead(const PlanRequest& request, DevicePlan& device) {
                                   "batch, sequence, parallel"));
 }
 
-// What comes and goes while a layer that was run again is in its backward, bytes a token: with sequence parallelism
-// whole inputs of both blocks, two partial gradients of the MLP's input and the whole gradient of its output; the
-// gradients of the two products before the gate.
-double PassingEach(const PlanRequest& request, int64_t layer) {
-  const DecoderSpec* spec = request.model.decoder();
-  if (!KeepsGatheredInputs(request.workload) || spec == nullptr) return 0;
-  const double inner = static_cast<double>(InnerWidth(*spec, layer));
-  return 10 * static_cast<double>(spec->hidden) + 4 * inner / static_cast<double>(request.workload.parallel.tensor);
-}
-
 // Micro-batches whose part of the head's gradient waits keep the head's input and the gradient of the scores.
 void AddDeferredHead(const PlanRequest& request, int64_t stage, DevicePlan& device) {
   const Workload& w = request.workload;
@@ -196,20 +169,31 @@ void AddUnpacked(const PlanRequest& request, DevicePlan& device) {
              "unpacked_line"));
 }
 
-// Denoisers work on samples of the configured size.
+// Denoisers work on samples of the configured size, or of as many tokens as are given.
 void AddDiffusion(const PlanRequest& request, DevicePlan& device) {
   if (!request.model.diffusion) return;
   const DiffusionSpec& spec = *request.model.diffusion;
   const Workload& w = request.workload;
-  int64_t each = spec.largest;
-  if (w.task == Task::kTrain) each = RecomputesAll(w) ? spec.inputs + spec.largest : spec.saved;
-  const auto width = static_cast<int64_t>(ComputeBytes(w.precision));
-  device.lines.push_back(Spread(
-      Computed("activations", static_cast<double>(w.batch) * static_cast<double>(each * width),
-               fmt::format("{} samples x {} elements of {} blocks x {} B", w.batch, each, spec.block_count, width),
-               "docs/explanation/planning.md", false, "batch, recompute"),
-      "expert_activations"));
+  const int64_t tokens = w.image_tokens > 0 ? w.image_tokens : spec.image_tokens;
+  const auto of = [&](const SampleElements& elements) { return elements.Of(tokens, spec.text_tokens); };
+  double each = of(spec.largest);
+  if (w.task == Task::kTrain) each = RecomputesAll(w) ? of(spec.inputs) + of(spec.largest) : of(spec.saved);
+  const auto width = static_cast<double>(ComputeBytes(w.precision));
+  const std::string sample =
+      spec.image_tokens == 0 ? "" : fmt::format(" ({} tokens of it, {} of text)", tokens, spec.text_tokens);
+  device.lines.push_back(Spread(Computed("activations", static_cast<double>(w.batch) * each * width,
+                                         fmt::format("{} samples{} x {:.0f} elements of {} blocks x {} B", w.batch,
+                                                     sample, each, spec.block_count, width),
+                                         "docs/explanation/planning.md", false, "batch, image-tokens, recompute"),
+                                "expert_activations"));
   device.states.activations_end_of_forward = device.lines.back().bytes;
+  int64_t constants = 0;
+  for (const BufferSpec& buffer : spec.buffers) constants += buffer.shape[0] * buffer.shape[1];
+  if (constants == 0) return;
+  const auto stored = static_cast<double>(ParameterBytes(w.precision));
+  device.lines.push_back(Computed("buffers", static_cast<double>(constants) * stored,
+                                  fmt::format("{} elements of tables x {} B", constants, stored),
+                                  "docs/explanation/planning.md", true, "precision"));
 }
 
 // Images pass their tower on the first stage.
@@ -245,47 +229,59 @@ void AddLoadCopy(const PlanRequest& request, DevicePlan& device) {
 
 void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& device) {
   const Workload& w = request.workload;
-  const Parallel& p = w.parallel;
-  const auto [first, end] = StageLayers(request.model.layer_count, stage, p);
-  const auto tokens = static_cast<double>(TokensOnRank(w));
-  const auto tensor = static_cast<double>(p.tensor);
-  const double width = static_cast<double>(ComputeBytes(w.precision)) / 2;  // the forms count 16-bit elements
-  const double input =
-      tokens * static_cast<double>(request.model.hidden) * 2 * width / (p.sequence_parallel ? tensor : 1);
-  double bytes = 0;
-  double largest = 0;
-  double last = 0;  // of the stage's last layer
-  std::string how;
-  for (int64_t layer = first; layer < end; ++layer) {
-    const LayerActivations saved = SavedByLayer(request.model, w, layer);
-    const double replicated = p.sequence_parallel ? saved.replicated_each / tensor : saved.replicated_each;
-    const bool is_decoder = layer >= request.model.encoder_layers;
-    const double layer_tokens = is_decoder ? static_cast<double>(TargetTokens(request)) : tokens;
-    const double whole = layer_tokens * width * (replicated + saved.divided_each / tensor);
-    largest = std::max(largest, whole + layer_tokens * width * PassingEach(request, layer));
-    bytes += RecomputesAll(w) ? input : whole;
-    last = whole;
-    how = saved.how;
-  }
+  const LayerSum layers = SumLayers(request, stage);
   const PiecesInFlight in_flight = InFlight(w, stage);
-  bytes *= in_flight.pieces * in_flight.layer_share;
-  bytes += static_cast<double>(PredictionLayers(request, stage)) * (RecomputesAll(w) ? input : last);
+  const int64_t predictions = PredictionLayers(request, stage);
+  double bytes = layers.bytes * in_flight.pieces * in_flight.layer_share;
+  bytes += static_cast<double>(predictions) * layers.last_bytes;
+  std::string how = layers.how;
+  if (in_flight.pieces != 1 || in_flight.layer_share != 1)
+    how =
+        fmt::format("({}) x {} pieces of {:.6g} of the layers in flight", how, in_flight.pieces, in_flight.layer_share);
+  if (predictions > 0) how += fmt::format(" + {} x {:.0f} B of prediction layers", predictions, layers.last_bytes);
   device.states.activations_end_of_forward = static_cast<uint64_t>(bytes);
-  device.lines.push_back(Spread(Computed("activations", bytes,
-                                         fmt::format("{} tokens x {} layers x ({}), {} pieces of {} of them in flight",
-                                                     tokens, end - first, how, in_flight.pieces, in_flight.layer_share),
-                                         kKorthikanti, false, "batch, sequence, recompute, parallel"),
-                                ActivationSpread(request.model)));
+  device.lines.push_back(Spread(
+      Computed("activations", bytes, std::move(how), kKorthikanti, false, "batch, sequence, recompute, parallel"),
+      ActivationSpread(request.model)));
   // The scores are gone before a layer is run again, so only the larger of the two is on top.
   const double logits = LogitBytes(request, stage);
-  if (RecomputesAll(w) && largest > logits) {
-    device.lines.push_back(Spread(Computed("recomputed_layer", largest, "the layer that runs again in the backward",
-                                           kKorthikanti, false, "recompute"),
-                                  ActivationSpread(request.model)));
+  if (RecomputesAll(w) && layers.rerun_bytes > logits) {
+    device.lines.push_back(Spread(
+        Computed("recomputed_layer", layers.rerun_bytes,
+                 "the layer that runs again in the backward: " + layers.rerun_how, kKorthikanti, false, "recompute"),
+        ActivationSpread(request.model)));
   } else {
     AddLogits(request, logits, device);
     if (logits > 0) AddGatheredHead(request, device);
   }
+}
+
+// Outside of full sharding, which casts what it gathers, autocast keeps a 16-bit copy of each weight of a product until
+// its backward. Layers that run again make theirs anew, so there the head's alone is left.
+void AddAutocast(const PlanRequest& request, int64_t stage, DevicePlan& device) {
+  const Workload& w = request.workload;
+  const bool casts = w.precision == Precision::kBfloat16Autocast || w.precision == Precision::kFloat16Autocast;
+  if (!casts || w.engine != Engine::kTorch || w.parallel.sharding >= Sharding::kZero3 || request.model.hidden == 0)
+    return;
+  const RankParameters rank = ParametersOfRank(request.model, w, stage);
+  const int64_t layers = RecomputesAll(w) ? 0 : rank.Total() - rank.beside_matrices;
+  const bool has_head = stage == w.parallel.pipeline - 1;
+  const int64_t head = has_head ? request.model.vocabulary * request.model.hidden / w.parallel.tensor : 0;
+  device.lines.push_back(Computed("autocast", 2 * static_cast<double>(layers + head),
+                                  fmt::format("2 B x ({} weights of layers + {} of the head)", layers, head),
+                                  "autocast's copies, docs/explanation/planning.md", false, "precision, recompute"));
+  device.states.activations_end_of_forward += device.lines.back().bytes;
+}
+
+// What else the forward of PyTorch's own loop leaves: the float32 scores, and what full sharding keeps gathered.
+void AddEndOfForward(const PlanRequest& request, int64_t stage, DevicePlan& device) {
+  const Workload& w = request.workload;
+  if (w.engine != Engine::kTorch) return;
+  constexpr double kKept = 1.0 / 3;  // of the bytes of a score at the peak: 4 of 12
+  device.states.activations_end_of_forward += static_cast<uint64_t>(kKept * LogitBytes(request, stage));
+  if (w.parallel.sharding < Sharding::kZero3) return;
+  const int64_t gathered = ParametersOfRank(request.model, w, stage).outside_layers;
+  device.states.activations_end_of_forward += static_cast<uint64_t>(gathered) * ComputeBytes(w.precision);
 }
 
 // Errors of the terms are not independent of each other, so the peak's bounds are those of whole predictions.
@@ -329,12 +325,15 @@ DevicePlan ShardedTrainingDevice(const PlanRequest& request, int64_t stage) {
     AddDiffusion(request, device);
   } else {
     AddActivations(request, stage, device);
+    AddAutocast(request, stage, device);
+    AddEndOfForward(request, stage, device);
   }
   AddDeferredHead(request, stage, device);
   AddVision(request, stage, device);
   AddUnpacked(request, device);
   AddLoadCopy(request, device);
   AddBuckets(request, device);
+  AddBoundaryTensors(request, device);
   AddWorkspaces(request, device);
   UseOptimizerPeak(request, device);
   Sum(request, device);

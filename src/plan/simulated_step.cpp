@@ -9,6 +9,7 @@
 #include "plan/eager/t5_model.h"
 #include "plan/model/adapter_targets.h"
 #include "plan/outside.h"
+#include "plan/simulation_memo.h"
 
 namespace memstrata::plan {
 namespace {
@@ -16,8 +17,6 @@ namespace {
 using eager::Category;
 using eager::SimulationOptions;
 using eager::SimulationResult;
-
-constexpr uint64_t kHopperWorkspaceBytes = uint64_t{32} << 20;  // of cuBLAS, from compute capability 9.0 on
 
 constexpr int64_t kSelectiveEvery = 2;  // "selective" without an engine that chooses operators: every second layer
 
@@ -114,11 +113,11 @@ SimulationOptions OptionsOf(const PlanRequest& request) {
   options.keeps_outputs = w.keeps_outputs;
   options.clips_gradients = w.clips_gradients;
   options.new_tokens = w.new_tokens;
+  options.device.workspace_bytes = WorkspaceBytes(request.card, w.is_deterministic);
   if (!request.card) return options;
   const Card& card = *request.card;
   if (card.multiprocessor_count > 0) options.device.multiprocessor_count = card.multiprocessor_count;
   if (card.threads_per_multiprocessor > 0) options.device.threads_per_multiprocessor = card.threads_per_multiprocessor;
-  if (card.compute_capability >= 9.0) options.device.workspace_bytes = kHopperWorkspaceBytes;
   if (card.visible_bytes > card.context_bytes) options.device_limit_bytes = card.visible_bytes - card.context_bytes;
   return options;
 }
@@ -161,7 +160,7 @@ constexpr Term kTerms[] = {
      "optimizer"},
     {Category::kInput, "inputs", false, "token ids, masks, labels, pixels", "batch, sequence"},
     {Category::kKvCache, "kv_cache", false, "keys and values of earlier tokens", "batch, sequence, use-cache"},
-    {Category::kWorkspace, "workspace", true, "cuBLAS workspaces, one a thread", ""},
+    {Category::kWorkspace, "workspace", true, "cuBLAS workspaces, one a thread", "deterministic"},
     {Category::kOther, "other", false, "the rest", ""},
 };
 
@@ -218,7 +217,10 @@ void AddPackedOverhead(const PlanRequest& request, DevicePlan& device) {
     if (IsLinearMatrix(parameter) && !parameter.keeps_precision)
       packed += static_cast<double>(CountElements(parameter));
   }
-  const Constant& fixed = GetConstant("packed_training_fixed_bytes");
+  // A layer that runs again keeps nothing for its backward, so there only one layer's part is alive.
+  const bool keeps_layers = request.workload.recompute == Recompute::kNone;
+  if (!keeps_layers) packed /= static_cast<double>(std::max<int64_t>(1, request.model.layer_count));
+  const Constant& fixed = keeps_layers ? GetConstant("packed_training_fixed_bytes") : Constant{};
   const Constant& each = GetConstant("packed_training_bytes_each");
   Line line{"packed_weights_overhead",
             static_cast<uint64_t>(fixed.best + each.best * packed),
@@ -226,9 +228,9 @@ void AddPackedOverhead(const PlanRequest& request, DevicePlan& device) {
             static_cast<uint64_t>(fixed.high + each.high * packed),
             Basis::kMeasured,
             fmt::format("{} B + {} B x {} parameters of packed layers", fixed.best, each.best, packed),
-            fixed.source,
+            each.source,
             false,
-            "weights"};
+            "weights, recompute"};
   device.framework_peak_bytes += line.bytes;
   device.framework_peak_low_bytes += line.low_bytes;
   device.framework_peak_high_bytes += line.high_bytes;
@@ -275,11 +277,16 @@ bool CanSimulate(const ModelDescription& model, const Workload& w) {
 DevicePlan SimulateDevice(const PlanRequest& request) {
   const SimulationOptions options = OptionsOf(request);
   const ModelDescription& model = request.model;
-  const SimulationResult result = eager::Simulate(
-      [&model](eager::Tape& tape, eager::DType dtype, const eager::AdapterOptions& adapters) {
-        return MakeModel(model, tape, dtype, adapters);
-      },
-      options);
+  const auto simulate = [&model](const SimulationOptions& these) {
+    return eager::Simulate(
+        [&model](eager::Tape& tape, eager::DType dtype, const eager::AdapterOptions& adapters) {
+          return MakeModel(model, tape, dtype, adapters);
+        },
+        these);
+  };
+  SimulationMemo one;
+  SimulationMemo& memo = request.simulations ? *request.simulations : one;
+  const SimulationResult result = memo.Find(options, simulate);
   DevicePlan device;
   AddLines(result, request, device);
   // Adapters are code of the trainer, not of the model.

@@ -271,6 +271,7 @@ bool* FlagOf(Workload& w, std::string_view name) {
   if (name == "grads-to-none") return &w.sets_grads_to_none;
   if (name == "clip-gradients") return &w.clips_gradients;
   if (name == "compile") return &w.is_compiled;
+  if (name == "deterministic") return &w.is_deterministic;
   if (name == "grouped-experts") return &w.groups_experts;
   return nullptr;
 }
@@ -388,6 +389,7 @@ std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload&
           {"grads-to-none", flag(w.sets_grads_to_none)},
           {"clip-gradients", flag(w.clips_gradients)},
           {"compile", flag(w.is_compiled)},
+          {"deterministic", flag(w.is_deterministic)},
           {"grouped-experts", flag(w.groups_experts)},
           {"deferred-head-gradients", number(w.deferred_head_gradients)},
           {"logits-to-keep", number(w.logits_to_keep)},
@@ -424,7 +426,7 @@ std::string DegreesText(const Parallel& p) {
   add("last", p.last_stage_layers, 0);
   if (p.sequence_parallel) text += fmt::format("{}sp=yes", text.empty() ? "" : ",");
   add("zero", static_cast<int64_t>(p.sharding), 0);
-  return text.empty() ? "none" : text;
+  return text.empty() ? "one device" : text;
 }
 
 bool TakesShare(const Workload& workload) {

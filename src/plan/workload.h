@@ -149,6 +149,7 @@ struct Workload {
   bool sets_grads_to_none = true;
   bool clips_gradients = false;
   bool is_compiled = false;
+  bool is_deterministic = false;
   bool groups_experts = true;           // products of all experts in one kernel
   int64_t deferred_head_gradients = 0;  // micro-batches whose share of the head's gradient waits for a later moment
   int64_t logits_to_keep = 0;
@@ -224,6 +225,8 @@ inline constexpr InputHelp kWorkloadInputs[] = {
     {"--grads-to-none", "YES|NO", "Whether gradients are dropped after the step (default yes)"},
     {"--clip-gradients", "YES|NO", "Whether gradients are clipped (default no)"},
     {"--compile", "YES|NO", "Whether the step is compiled with torch.compile (default no)"},
+    {"--deterministic", "YES|NO",
+     "Whether products are deterministic, with CUBLAS_WORKSPACE_CONFIG=:4096:8 (default no)"},
     {"--grouped-experts", "YES|NO",
      "Whether the products of a rank's experts run as one grouped product, on streams of their own (default yes)"},
     {"--deferred-head-gradients", "N",
@@ -247,7 +250,7 @@ inline constexpr InputHelp kWorkloadInputs[] = {
 /// An input as text, as it takes effect.
 std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload& workload);
 
-/// The degrees that are not as usual, as --parallel takes them; "none" where each is.
+/// The degrees that are not as usual, as --parallel takes them; "one device" where there are none.
 std::string DegreesText(const Parallel& parallel);
 
 /// True for serving engines that take a share of the device at their start (vLLM, SGLang).

@@ -7,6 +7,8 @@
 #include <functional>
 #include <set>
 
+#include "analysis/heap_analysis.h"
+#include "base/units.h"
 #include "query/summary.h"
 
 namespace memstrata {
@@ -96,6 +98,19 @@ std::string OptimizerOf(const MeasuredPeak& peak) {
   return IsNear(ratio, 2) ? "adamw" : IsNear(ratio, 1) ? "sgd_momentum" : "";
 }
 
+// The phase of a heap's highest moment, by the names that plans have for it.
+std::string PhaseOfPeak(const Store& store, const Heap& heap) {
+  const HeapAnalysis analysis = AnalyseHeap(store, heap);
+  const std::vector<Phase>& phases = analysis.timeline.phase_of_event;
+  const uint32_t seq = analysis.peak.moment.seq();
+  if (seq >= phases.size()) return "";
+  const Phase phase = phases[seq];
+  if (IsForward(phase) || phase == Phase::kEval) return "forward";
+  if (IsBackward(phase)) return "backward";
+  if (IsUpdate(phase)) return "optimizer";
+  return phase == Phase::kPrefill ? "prefill" : phase == Phase::kDecode ? "decode" : "";
+}
+
 }  // namespace
 
 Result<MeasuredPeak> MeasurePeak(const Store& store) {
@@ -114,6 +129,7 @@ Result<MeasuredPeak> MeasurePeak(const Store& store) {
   for (const Holder& holder : highest->holders) peak.bytes_by_category[holder.name] += holder.bytes;
   if (highest->block_peak) peak.allocated_bytes = highest->block_peak->bytes;
   if (highest->reserved_peak) peak.reserved_bytes = highest->reserved_peak->bytes;
+  peak.phase = PhaseOfPeak(store, *highest->heap);
   const LowerBoundReason reason = highest->heap->lower_bound;
   peak.has_gaps = reason != LowerBoundReason::kExact && reason != LowerBoundReason::kLateStart;
   if (highest->is_lower_bound) peak.lower_bound_reason = highest->lower_bound_reason;
@@ -146,6 +162,7 @@ std::vector<std::pair<std::string, std::string>> FillFromRecording(const Measure
     if (value.empty() || request.workload.given.contains(input)) return;
     if (plan::SetInput(request.workload, input, value)) filled.emplace_back(input, value);
   };
+  if (peak.heap.find("bfc") != std::string::npos) fill("engine", "jax");  // the allocator of JAX and TensorFlow
   fill("precision", PrecisionOf(peak, request));
   fill("optimizer", OptimizerOf(peak));
   if (const std::optional<int64_t> tokens = StepTokens(peak, request.model)) {
@@ -159,16 +176,20 @@ std::vector<std::pair<std::string, std::string>> FillFromRecording(const Measure
     const std::string capacity = std::to_string(*peak.capacity_bytes);
     if (Result<plan::Card> card = plan::FindCard(capacity)) {
       request.card = std::move(*card);
+      request.card->name = fmt::format("a device of {}", FormatBytes(*peak.capacity_bytes));
       filled.emplace_back("card", capacity);
     }
   }
   return filled;
 }
 
-std::vector<std::string> UntoldInputs(const plan::Workload& workload) {
+std::vector<std::string> UntoldInputs(const plan::Workload& workload,
+                                      const std::vector<std::pair<std::string, std::string>>& filled) {
   std::vector<std::string> untold;
   for (const char* input : {"batch", "sequence", "recompute"}) {
-    if (!workload.given.contains(input)) untold.emplace_back(input);
+    const bool is_told =
+        std::any_of(filled.begin(), filled.end(), [&](const auto& entry) { return entry.first == input; });
+    if (!is_told && !workload.given.contains(input)) untold.emplace_back(input);
   }
   return untold;
 }
@@ -176,6 +197,11 @@ std::vector<std::string> UntoldInputs(const plan::Workload& workload) {
 std::optional<int64_t> PlanResidual::DifferenceBytes() const {
   if (!planned_bytes || !measured_bytes) return std::nullopt;
   return static_cast<int64_t>(*planned_bytes) - static_cast<int64_t>(*measured_bytes);
+}
+
+bool AreAtOtherMoments(const plan::Plan& plan, const MeasuredPeak& peak) {
+  const plan::DevicePlan& device = plan.WorstDevice();
+  return !peak.phase.empty() && peak.phase != device.peak_phase && device.phase_peaks.contains(peak.phase);
 }
 
 std::vector<PlanResidual> FindResiduals(const plan::Plan& plan, const MeasuredPeak& peak) {
@@ -195,10 +221,18 @@ std::vector<PlanResidual> FindResiduals(const plan::Plan& plan, const MeasuredPe
     return bytes || !is_told_apart ? bytes : std::optional<uint64_t>(0);
   };
   std::vector<PlanResidual> residuals;
-  for (const auto& [category, bytes] : planned) residuals.push_back({category, bytes, measured(category)});
+  const bool is_other_moment = AreAtOtherMoments(plan, peak);
+  for (const auto& [category, bytes] : planned) {
+    const bool stays =
+        category == "parameter" || category == "buffer" || category == "optimizer_state" || category == "workspace";
+    const bool is_compared = stays || !is_other_moment;
+    residuals.push_back({category, is_compared ? std::optional(bytes) : std::nullopt, measured(category)});
+  }
   for (const auto& [category, bytes] : peak.bytes_by_category) {
     if (!planned.contains(category)) residuals.push_back({category, std::nullopt, bytes});
   }
+  if (is_other_moment)
+    residuals.push_back({peak.phase + "_peak", device.phase_peaks.at(peak.phase), peak.allocated_bytes});
   residuals.push_back({"framework_peak", device.framework_peak_bytes, peak.allocated_bytes});
   residuals.push_back({"framework_reserved", device.framework_reserved_bytes, peak.reserved_bytes});
   return residuals;

@@ -21,6 +21,7 @@ struct MeasuredPeak {
       bytes_by_category;                    // live at the peak, by the names of docs/reference/json/vocabulary.md
   std::optional<uint64_t> allocated_bytes;  // with the allocator's rounding
   std::optional<uint64_t> reserved_bytes;
+  std::string phase;  // that the peak is in, by the plan's names: forward, backward, …; empty: not known
   std::vector<uint64_t> large_sizes;  // distinct requests of 1 MiB and more, largest first
   std::string lower_bound_reason;     // empty: the peak was recorded whole
   bool has_gaps = false;              // events are missing; a recording that began late has none
@@ -40,8 +41,9 @@ std::optional<int64_t> StepTokens(const MeasuredPeak& peak, const plan::ModelDes
 std::vector<std::pair<std::string, std::string>> FillFromRecording(const MeasuredPeak& peak,
                                                                    plan::PlanRequest& request);
 
-/// Inputs that decide the activations and that no recording tells, as far as they were not given.
-std::vector<std::string> UntoldInputs(const plan::Workload& workload);
+/// Inputs that decide the activations and that neither the recording told (`filled`) nor anybody gave.
+std::vector<std::string> UntoldInputs(const plan::Workload& workload,
+                                      const std::vector<std::pair<std::string, std::string>>& filled);
 
 struct PlanResidual {
   std::string term;
@@ -52,7 +54,11 @@ struct PlanResidual {
   std::optional<int64_t> DifferenceBytes() const;
 };
 
-/// Terms of the fullest device against categories at the peak, then the whole peak and what was reserved.
+/// True where the recorded peak is in another phase than the plan's: what comes and goes is not comparable then.
+bool AreAtOtherMoments(const plan::Plan& plan, const MeasuredPeak& peak);
+
+/// Terms of the fullest device against categories at the peak, then the plan's peak in the phase of the recorded one
+/// where that is not its own, the whole peak and what was reserved.
 std::vector<PlanResidual> FindResiduals(const plan::Plan& plan, const MeasuredPeak& peak);
 
 }  // namespace memstrata

@@ -15,6 +15,24 @@ from tests.real_data import DATA
 from .program import Program
 
 PUBLISHED = DATA.parent / "planner-ground-truth"
+FAMILIES = Path(__file__).resolve().parents[1] / "oracle" / "family_steps" / "steps.csv"
+# Planned by closed forms; of the others the step is simulated.
+NOT_SIMULATED = (
+    "albert",
+    "bart",
+    "codegen",
+    "deberta-v2",
+    "dinov2",
+    "electra",
+    "gptj",
+    "hunyuan_v1_dense",
+    "mamba",
+    "mamba2",
+    "modernbert",
+    "siglip",
+)
+# The planner leaves the classifier as it is, and the table's runs adapt it.
+OTHER_ADAPTERS = ("vit__lora", "deit__lora")
 COLUMNS = "id,source,mode,model,hardware,gpus,precision,optimizer,method,parallelism,micro_batch,seq,metric,value,unit"
 
 
@@ -109,6 +127,8 @@ def test_published_measurements_are_met(scorer: Path) -> None:
     summary = json.loads(answer.stdout)["summary"]
     for family, median, p90 in [
         ("megatron-gpt", 0.03, 0.08),
+        ("megatron-t5", 0.03, 0.08),
+        ("megatron-bert", 0.03, 0.08),
         ("points-pretrain", 0.03, 0.08),
         ("points-lora", 0.05, 0.12),
         ("points-inference", 0.05, 0.12),
@@ -120,3 +140,31 @@ def test_published_measurements_are_met(scorer: Path) -> None:
     assert everything["fits_right"] == everything["fits"] > 0
     assert everything["measured_above_high"] <= 0.05 * everything["scored"]
     assert everything["median_interval_width"] <= 0.2
+
+
+def errors_of(rows: list[dict[str, Any]]) -> list[float]:
+    return sorted(abs(row["error"]) for row in rows)
+
+
+def test_each_family_is_as_near_as_its_runs(scorer: Path) -> None:
+    """Small models of every family whose step is simulated, in up to 13 ways (bench/family_truth)."""
+    rows = json.loads(run(scorer, "--dryrun", FAMILIES, "--json").stdout)["rows"]
+    simulated = [row for row in rows if row["family"] not in NOT_SIMULATED and row["id"] not in OTHER_ADAPTERS]
+    families = {row["family"] for row in simulated}
+    assert len(families) >= 40
+    for family in sorted(families):
+        own = [row for row in simulated if row["family"] == family]
+        assert not [row["id"] for row in own if row["out_of_scope"]], family
+        for term in ("parameters", "gradients", "buffers"):
+            assert all(row["terms"][term]["predicted_bytes"] == row["terms"][term]["measured_bytes"] for row in own), (
+                family,
+                term,
+            )
+        errors = errors_of(own)
+        assert errors[len(errors) // 2] <= 0.01, family
+        assert errors[int(0.9 * (len(errors) - 1))] <= 0.03, family
+    assert sum(row["phase_is_right"] for row in simulated) >= 0.95 * len(simulated)
+    assert all(row["fit_is_right"] for row in simulated)
+    kept = [row["terms"].get("activations_end_of_forward") for row in simulated]
+    shares = sorted(abs(one["predicted_bytes"] / one["measured_bytes"] - 1) for one in kept if one)
+    assert shares[int(0.95 * len(shares))] <= 0.01

@@ -72,6 +72,23 @@ TEST(Categorize, ShardsAreParametersAndGradients) {
 }
 
 // Adagrad makes its states before the first step.
+// A program's own version of the cache of a library goes by its name.
+TEST(Categorize, ACacheOfAProgramGoesByItsFile) {
+  TestProgram program;
+  std::vector<uint32_t> cache;
+  for (int token = 0; token < 4; ++token) {
+    cache.push_back(program.Alloc(
+        1 << 20, {"<module>@chat.py:9", "_call_impl@torch/nn/modules/module.py:1", "forward@my_llama.py:482",
+                  "update@src/cache_utils_compressed.py:70", "quantize@src/quantize.py:14"}));
+    program.Free(program.Alloc(4 << 20, {"<module>@chat.py:9", "_call_impl@torch/nn/modules/module.py:1",
+                                         "forward@my_llama.py:490"}),
+                 {});
+  }
+  const Store store = program.Finish();
+  const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
+  for (const uint32_t row : cache) EXPECT_EQ(analysis.CategoryOf(row), Category::kKvCache) << row;
+}
+
 TEST(Categorize, WhatIsLoadedTwiceAreStates) {
   TestProgram program(false);
   constexpr uint64_t kWeights[] = {3 << 20, 5 << 20, 3 << 19, 5 << 19};

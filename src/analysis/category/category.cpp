@@ -32,7 +32,8 @@ constexpr Rule kRules[] = {
     {"torch/nn/parallel/distributed.py", "", Category::kCommunication},
     {"", "c10d::Reducer", Category::kCommunication},
     {"", "ProcessGroupNCCL", Category::kCommunication},
-    {"transformers/cache_utils.py", "", Category::kKvCache},
+    {"cache_utils", "", Category::kKvCache},  // of transformers, and what programs make of it
+    {"kv_cache", "", Category::kKvCache},
     {"", "_allocate_kv_cache", Category::kKvCache},
     {"cache_engine.py", "", Category::kKvCache},
     {"param_and_grad_buffer.py", "", Category::kGradient},

@@ -98,6 +98,15 @@ GrowthHolder NameHolder(const HeapAnalysis& analysis, size_t from_step, size_t t
   return holder;
 }
 
+// What the last steps made may be what they hand on, as gradients and outputs; a history that is copied is nothing
+// else.
+void NameHolderOfLeak(const HeapAnalysis& analysis, Growth& growth) {
+  const size_t begin = growth.begin_step.value_or(kFirstSteadyStep);
+  const size_t step_count = analysis.timeline.steps.size();
+  const GrowthHolder holder = NameHolder(analysis, begin, std::max(begin + 1, step_count - 2), growth);
+  if (holder.bytes == 0) NameHolder(analysis, begin, step_count - 1, growth);
+}
+
 // One jump may lie across the border of two steps. What warms up does not wait for a step that leaves nothing.
 bool IsOneJump(const Rises& rises, const std::vector<uint64_t>& level_bytes) {
   const size_t first = kFirstSteadyStep + rises.at.front();
@@ -145,29 +154,64 @@ void JudgeLeak(const HeapAnalysis& analysis, std::span<const int64_t> changes, c
   growth.bytes_per_step = slope.bytes_per_step;
   growth.are_rises_alike = slope.is_alike;
   growth.period = static_cast<uint32_t>(slope.period);
-  NameHolder(analysis, *growth.begin_step, analysis.timeline.steps.size() - 1, growth);
+  NameHolderOfLeak(analysis, growth);
+}
+
+// Gradients and states of parameters that are trained from some step on.
+bool IsStateOfTraining(const HeapAnalysis& analysis, const Rises& rises) {
+  const std::vector<StepSpan>& steps = analysis.timeline.steps;
+  const GrowthHolder holder =
+      FindGrowthHolder(analysis, steps[kFirstSteadyStep + rises.at.front()].begin_seq,
+                       steps[kFirstSteadyStep + rises.at.back()].end_seq, steps.back().begin_seq);
+  return holder.state_bytes * 10 > holder.bytes * 9 && !LoadsAgain(analysis);
 }
 
 // Memory that never falls back: a leak where more comes until the end, else what one step or some have left. A state as
 // large as parameters is warm-up, and so is a cache that grows with new shapes only.
 void JudgeRises(const HeapAnalysis& analysis, std::span<const int64_t> changes, const Rises& rises, Growth& growth) {
   growth.is_shape_cache = IsShapeCache(analysis, rises);
-  if (!growth.is_shape_cache) {
+  const bool is_training_state = !growth.is_shape_cache && IsStateOfTraining(analysis, rises);
+  if (!growth.is_shape_cache && !is_training_state) {
     if (const std::optional<Rises> leak = FindLeak(changes, rises)) return JudgeLeak(analysis, changes, *leak, growth);
   }
-  const Rises early = growth.is_shape_cache ? rises : WithoutAfterthoughts(changes, rises);
+  const Rises early = growth.is_shape_cache || is_training_state ? rises : WithoutAfterthoughts(changes, rises);
   Describe(early, growth);
   growth.bytes_per_step = early.total_bytes;
   growth.later_bytes = rises.total_bytes - early.total_bytes;
   const GrowthHolder holder = NameHolder(analysis, *growth.begin_step, growth.last_rising_step + 1, growth);
-  const bool is_state = holder.parameter_like_bytes * 10 > holder.bytes * 9 && !LoadsAgain(analysis);
-  if (growth.is_shape_cache || is_state) {
+  const bool is_like_parameters = holder.parameter_like_bytes * 10 > holder.bytes * 9 && !LoadsAgain(analysis);
+  if (growth.is_shape_cache || is_training_state || is_like_parameters) {
     growth.kind = GrowthKind::kWarmUp;
   } else if (early.at.size() == 1 || IsOneJump(early, growth.level_bytes)) {
     growth.kind = GrowthKind::kOneOff;
   } else {
     growth.kind = early.HasEnded() ? GrowthKind::kWarmUp : GrowthKind::kUnknown;
   }
+}
+
+// Memory has fallen once for another reason, and has grown ever since.
+bool JudgeSinceLastFall(const HeapAnalysis& analysis, const std::vector<int64_t>& changes, int64_t noise,
+                        Growth& growth) {
+  const std::optional<std::vector<int64_t>> since = SinceLastFall(changes, noise);
+  const std::optional<Rises> rises = since ? FindRises(*since, noise) : std::nullopt;
+  const std::optional<Rises> leak = rises ? FindLeak(*since, *rises) : std::nullopt;
+  if (leak) JudgeRises(analysis, *since, *rises, growth);
+  return leak.has_value();
+}
+
+// A leak under a sawtooth.
+bool JudgeValleys(const HeapAnalysis& analysis, const std::vector<int64_t>& changes, int64_t noise, Growth& growth) {
+  const std::optional<Slope> slope = SlopeOfValleys(changes, noise);
+  if (!slope) return false;
+  growth.kind = GrowthKind::kLeak;
+  growth.bytes_per_step = slope->bytes_per_step;
+  growth.begin_step = kFirstSteadyStep;
+  growth.rising_step_count = growth.step_count - kFirstSteadyStep - 1;
+  growth.last_rising_step = growth.step_count - 2;
+  growth.median_rise_bytes = growth.smallest_rise_bytes = growth.largest_rise_bytes = slope->bytes_per_step;
+  growth.are_rises_alike = slope->is_alike;
+  NameHolderOfLeak(analysis, growth);
+  return true;
 }
 
 void JudgeTooth(const HeapAnalysis& analysis, const std::vector<int64_t>& changes, int64_t rise, int64_t noise,
@@ -193,6 +237,7 @@ std::optional<Rises> SmallSteadyRises(const std::vector<int64_t>& changes) {
 void Judge(const HeapAnalysis& analysis, const std::vector<int64_t>& changes, Growth& growth) {
   const int64_t noise = std::max(kNoiseBytes, static_cast<int64_t>(analysis.peak.bytes / kNoiseShare));
   constexpr size_t kFewestChangesForOne = 3;  // of fewer, a single rise says nothing
+  if (JudgeSinceLastFall(analysis, changes, noise, growth) || JudgeValleys(analysis, changes, noise, growth)) return;
   if (const auto tooth = RiseOfTooth(changes, noise)) return JudgeTooth(analysis, changes, *tooth, noise, growth);
   const std::optional<Rises> rises = FindRises(changes, noise);
   const bool is_rise = rises && RisesInAll(analysis, *rises, noise);
@@ -223,6 +268,27 @@ bool IsOneGeneration(const Timeline& timeline) {
   return text_count < kFewestTexts;
 }
 
+std::vector<int64_t> ChangesOf(const std::vector<uint64_t>& level_bytes) {
+  std::vector<int64_t> changes;  // between the starts of steps: the end of the last one may hold that of the program
+  for (size_t step = kFirstSteadyStep; step + 2 < level_bytes.size(); ++step)
+    changes.push_back(static_cast<int64_t>(level_bytes[step + 1]) - static_cast<int64_t>(level_bytes[step]));
+  return changes;
+}
+
+// Whether what each step hands to the next one grows by as much every time, while the shapes of the steps do not: a
+// history that is copied to a larger block with each step.
+bool HandsOnMore(const HeapAnalysis& analysis, const StepLevels& levels) {
+  std::vector<uint64_t> handed_bytes(levels.live_bytes.size());
+  for (size_t i = 0; i < handed_bytes.size(); ++i) handed_bytes[i] = levels.live_bytes[i] - levels.kept_bytes[i];
+  const std::vector<int64_t> changes = ChangesOf(handed_bytes);
+  const std::optional<Rises> rises = SmallSteadyRises(changes);
+  if (!rises || !FindSlope(changes, *rises).is_alike) return false;
+  const std::vector<uint64_t> forward_bytes = FindForwardBytes(analysis);
+  const uint64_t first = forward_bytes[kFirstSteadyStep];
+  const uint64_t last = forward_bytes[forward_bytes.size() - 2];
+  return last * 20 <= first * 21;  // to a twentieth
+}
+
 }  // namespace
 
 Growth FindGrowth(const HeapAnalysis& analysis) {
@@ -233,11 +299,8 @@ Growth FindGrowth(const HeapAnalysis& analysis) {
   const StepLevels levels = FindStepLevels(analysis);
   growth.level_bytes = levels.live_bytes;
   if (steps.size() < kFirstSteadyStep + 2) return growth;
-  // Between the starts of steps: the end of the last one may hold the end of the program.
-  const std::vector<uint64_t>& level_bytes = growth.is_generation ? levels.live_bytes : levels.kept_bytes;
-  std::vector<int64_t> changes;
-  for (size_t step = kFirstSteadyStep; step + 1 < steps.size(); ++step)
-    changes.push_back(static_cast<int64_t>(level_bytes[step + 1]) - static_cast<int64_t>(level_bytes[step]));
+  const bool counts_all = growth.is_generation || HandsOnMore(analysis, levels);
+  const std::vector<int64_t> changes = ChangesOf(counts_all ? levels.live_bytes : levels.kept_bytes);
   if (growth.is_generation) {
     growth.bytes_per_step = Median(changes);
     return growth;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "analysis/frames/useful_frame.h"
+#include "analysis/growth/growth_holder.h"
 #include "base/units.h"
 
 namespace memstrata {
@@ -74,16 +75,45 @@ std::string SentenceOfGeneration(const Growth& growth) {
                      FormatBytes(*growth.bytes_per_step), steps);
 }
 
-std::string SentenceOfNoGrowth(const Growth& growth) {
+// What steps that are too few to judge add in all. An optimizer makes states in the first of them.
+int64_t KeptInFewSteps(const HeapAnalysis& analysis) {
+  const std::vector<StepSpan>& steps = analysis.timeline.steps;
+  if (analysis.timeline.Has(Phase::kOptimizer)) return 0;
+  return static_cast<int64_t>(analysis.live.At(Moment::AfterEvent(steps.back().end_seq - 1))) -
+         static_cast<int64_t>(analysis.live.At(Moment{steps.front().begin_seq}));
+}
+
+// One or two steps, which may be many that were taken for one.
+std::string SentenceOfFewSteps(const HeapAnalysis& analysis, const Growth& growth) {
+  std::string text = fmt::format("Whether memory grows cannot be told from {}",
+                                 growth.step_count == 1 ? "one step" : fmt::format("{} steps", growth.step_count));
+  const int64_t kept = KeptInFewSteps(analysis);
+  if (kept > 0 && static_cast<uint64_t>(kept) * 4 > analysis.peak.bytes)
+    text += fmt::format("; {} more is live at the end than at the begin", FormatBytes(kept));
+  return text + ".";
+}
+
+std::string SentenceOfNoGrowth(const HeapAnalysis& analysis, const Growth& growth) {
   if (growth.is_generation) return SentenceOfGeneration(growth);
-  if (growth.step_count < 4)
-    return fmt::format("No growth is seen, but {} cannot show one.",
-                       growth.step_count == 1 ? "one step" : fmt::format("{} steps", growth.step_count));
+  if (growth.step_count < 4) return SentenceOfFewSteps(analysis, growth);
   if (!growth.bytes_per_step) return fmt::format("No steady growth over {} steps.", growth.step_count);
   return fmt::format("No growth over {} steps: {} a step.", growth.step_count, FormatBytes(*growth.bytes_per_step));
 }
 
-std::string Sentence(const HeapAnalysis& analysis, const Growth& growth) {
+// The program's own line that gives back what steps of a sawtooth have piled up; 0 where there is none.
+StackId ReleasingStackOf(const HeapAnalysis& analysis) {
+  const Growth& growth = analysis.growth;
+  if (growth.kind != GrowthKind::kSawtooth) return {0};
+  std::vector<uint32_t> falling_steps;  // by more than a step adds
+  for (uint32_t step = 1; step + 2 < growth.level_bytes.size(); ++step) {
+    const auto fall =
+        static_cast<int64_t>(growth.level_bytes[step]) - static_cast<int64_t>(growth.level_bytes[step + 1]);
+    if (fall > growth.bytes_per_step.value_or(0)) falling_steps.push_back(step);
+  }
+  return FindReleasingStack(analysis, falling_steps);
+}
+
+std::string Sentence(const HeapAnalysis& analysis, const Growth& growth, StackId releasing) {
   const std::string held_by = HeldBy(analysis, growth);
   const std::string amount = growth.bytes_per_step ? FormatBytes(*growth.bytes_per_step) : std::string();
   switch (growth.kind) {
@@ -97,9 +127,12 @@ std::string Sentence(const HeapAnalysis& analysis, const Growth& growth) {
       return fmt::format("{} {} {}{}{}; {}.", StepsThatRose(growth), growth.rising_step_count > 1 ? "add" : "adds",
                          amount, growth.rising_step_count > 1 ? " in all" : " once", held_by, LaterSteps(growth));
     case GrowthKind::kSawtooth:
-      return fmt::format("Memory grows by {} a step and falls back by up to {}, {}{}: a collector frees it late.",
-                         amount, FormatBytes(growth.tooth_bytes.value_or(0)), FormatCount(growth.tooth_count, "time"),
-                         held_by);
+      return fmt::format("Memory grows by {} a step and falls back by up to {}, {}{}: {}.", amount,
+                         FormatBytes(growth.tooth_bytes.value_or(0)), FormatCount(growth.tooth_count, "time"), held_by,
+                         releasing.value != 0
+                             ? fmt::format("it is given back at {}, where the program drops it or a collector runs",
+                                           UsefulFrameName(*analysis.store, releasing))
+                             : "a collector frees it late, or the program itself does");
     case GrowthKind::kOneOff:
       return fmt::format("{} leaves {} that stays{}; {}.", StepsThatRose(growth), amount, held_by, LaterSteps(growth));
     case GrowthKind::kFragmentation:
@@ -113,17 +146,17 @@ std::string Sentence(const HeapAnalysis& analysis, const Growth& growth) {
     case GrowthKind::kNoGrowth:
       break;
   }
-  return SentenceOfNoGrowth(growth);
+  return SentenceOfNoGrowth(analysis, growth);
 }
 
-std::string RemedyFor(GrowthKind kind) {
-  switch (kind) {
+std::string RemedyFor(const Growth& growth, StackId releasing) {
+  switch (growth.kind) {
     case GrowthKind::kLeak:
       return "Look for what keeps it when the step is over: a list, a cache, a tensor with its graph. Keep a detached "
              "number "
              "of it on the host instead.";
     case GrowthKind::kSawtooth:
-      return "Break the reference cycle that holds it, or collect every few steps.";
+      return releasing.value != 0 ? "" : "If a reference cycle holds it, break that, or collect every few steps.";
     case GrowthKind::kOneOff:
       return "Delete what that step kept, for example a caught exception or an old model.";
     case GrowthKind::kUnknown:
@@ -140,15 +173,17 @@ std::string RemedyFor(GrowthKind kind) {
 std::vector<Finding> ReportGrowth(const HeapAnalysis& analysis) {
   const Growth& growth = analysis.growth;
   if (growth.step_count == 0) return {};
+  const StackId releasing = ReleasingStackOf(analysis);
   Finding finding;
   finding.id = fmt::format("growth_{}", kGrowthKindNames[static_cast<size_t>(growth.kind)]);
-  const bool is_fault = growth.kind != GrowthKind::kNoGrowth && growth.kind != GrowthKind::kWarmUp;
+  const bool is_fault =
+      growth.kind != GrowthKind::kNoGrowth && growth.kind != GrowthKind::kWarmUp && releasing.value == 0;
   finding.severity = is_fault ? FindingSeverity::kWarning : FindingSeverity::kInfo;
-  finding.text = Sentence(analysis, growth);
+  finding.text = Sentence(analysis, growth, releasing);
   if (growth.bytes_per_step) finding.bytes = static_cast<uint64_t>(std::max<int64_t>(0, *growth.bytes_per_step));
   if (growth.kind == GrowthKind::kFragmentation) finding.bytes = growth.reserved_growth_bytes;
   finding.confidence = Confidence::kComputed;
-  finding.remedy = RemedyFor(growth.kind);
+  finding.remedy = RemedyFor(growth, releasing);
   finding.evidence.begin_seq = analysis.timeline.steps.front().begin_seq;
   finding.evidence.end_seq = analysis.timeline.steps.back().end_seq;
   if (growth.begin_step) finding.evidence.begin_seq = analysis.timeline.steps[*growth.begin_step].begin_seq;

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 
+#include "analysis/growth/growth_pass.h"
 #include "analysis/heap_analysis.h"
 #include "analysis/test_program.h"
 
@@ -218,6 +220,108 @@ TEST(Growth, ABufferThatFillsUpIsNoLeak) {
   }
   const Growth growth = training.Judge();
   EXPECT_TRUE(growth.kind == GrowthKind::kNoGrowth || growth.kind == GrowthKind::kWarmUp);
+}
+
+// The outputs of the last four steps, of many sizes; the program ends and drops them all at once.
+TEST(Growth, AWindowOfOutputsIsNoSawtooth) {
+  Training training;
+  std::vector<uint32_t> window;
+  for (const int size_mib : {5, 9, 3, 8, 12, 4, 7, 10, 6, 3, 11, 5, 9, 8}) {
+    training.Step();
+    window.push_back(training.Keep(static_cast<uint64_t>(size_mib) << 20));
+    if (window.size() <= 4) continue;
+    training.program.Free(window.front(), {"<module>@train.py:9", "train@train.py:5"});
+    window.erase(window.begin());
+  }
+  for (const uint32_t old : window) training.program.Free(old, {"<module>@train.py:9"});
+  EXPECT_EQ(training.Judge().kind, GrowthKind::kNoGrowth);
+}
+
+// A list that a line of the program empties every fifth step: no collector frees it.
+TEST(Growth, AListThatIsEmptiedNamesTheLine) {
+  Training training;
+  std::vector<uint32_t> outputs;
+  for (int step = 0; step < 17; ++step) {
+    training.Step();
+    outputs.push_back(training.Keep(6 << 20));
+    if (step % 5 != 4) continue;
+    for (const uint32_t old : outputs)
+      training.program.Free(old, {"<module>@train.py:9", "train@train.py:6", "empty@train.py:40"});
+    outputs.clear();
+  }
+  const Store store = training.program.Finish();
+  const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
+  EXPECT_EQ(analysis.growth.kind, GrowthKind::kSawtooth);
+  const std::vector<Finding> findings = ReportGrowth(analysis);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].severity, FindingSeverity::kInfo);
+  EXPECT_NE(findings[0].text.find("it is given back at empty (train.py:40)"), std::string::npos) << findings[0].text;
+}
+
+// Another layer is trained from steps 2, 5 and 9 on: each brings a gradient and two states of its parameter.
+TEST(Growth, LayersThatAreTrainedLaterAreNoLeak) {
+  constexpr uint64_t kParameterBytes = 3 << 20;
+  Training training;
+  for (int i = 0; i < 4; ++i)
+    training.program.Alloc(kParameterBytes, {"<module>@train.py:8", "_apply@torch/nn/modules/module.py:900"});
+  for (int step = 0; step < 12; ++step) {
+    const bool is_new = step == 0 || step == 2 || step == 5 || step == 9;
+    const uint32_t begin_seq = training.program.event_count();
+    const uint32_t block = training.program.Alloc(
+        4 << 20, {"<module>@train.py:9", "train@train.py:2", "forward@torch/nn/modules/linear.py:100"});
+    training.program.Free(training.program.Alloc(4, {"<module>@train.py:9", "train@train.py:3",
+                                                     "_make_grads@torch/autograd/__init__.py:2"}),
+                          {});
+    if (is_new) training.program.Alloc(kParameterBytes, {});
+    training.program.Free(block, {});
+    for (int i = 0; i < 2 && is_new; ++i)
+      training.program.Alloc(kParameterBytes,
+                             {"<module>@train.py:9", "train@train.py:4", "wrapper@torch/optim/optimizer.py:480",
+                              "_init_group@torch/optim/adam.py:170"});
+    training.program.Free(
+        training.program.Alloc(4096, {"<module>@train.py:9", "train@train.py:4", "wrapper@torch/optim/optimizer.py:480",
+                                      "_multi_tensor_adam@torch/optim/adam.py:700"}),
+        {"<module>@train.py:9", "train@train.py:4", "wrapper@torch/optim/optimizer.py:480"});
+    training.program.Annotate("ProfilerStep#" + std::to_string(step), begin_seq, training.program.event_count());
+  }
+  const Growth growth = training.Judge();
+  EXPECT_EQ(growth.kind, GrowthKind::kWarmUp);
+  EXPECT_EQ(growth.bytes_per_step, 9 * static_cast<int64_t>(kParameterBytes));
+}
+
+// Each step copies the history to a block that is larger by its own part, and gives the old one back.
+TEST(Growth, AHistoryThatIsCopiedGrows) {
+  Training training;
+  uint32_t history = kNone;
+  for (uint64_t step = 0; step < 10; ++step) {
+    training.Step();
+    const uint32_t next = training.Keep((step + 1) * (3 << 20));
+    if (history != kNone) training.program.Free(history, {"<module>@train.py:9", "train@train.py:5"});
+    history = next;
+  }
+  const Growth growth = training.Judge();
+  EXPECT_EQ(growth.kind, GrowthKind::kLeak);
+  EXPECT_EQ(growth.bytes_per_step, 3 << 20);
+}
+
+// The batches of a curriculum get longer too, and with them all that the forwards make.
+TEST(Growth, BatchesThatGetLongerAreNoLeak) {
+  Training training;
+  uint32_t batch = kNone;
+  for (uint64_t step = 0; step < 10; ++step) {
+    const uint32_t next = training.Keep((step + 1) * (3 << 20));
+    if (batch != kNone) training.program.Free(batch, {"<module>@train.py:9", "train@train.py:5"});
+    batch = next;
+    training.Step((step + 1) * (8 << 20));
+  }
+  EXPECT_EQ(training.Judge().kind, GrowthKind::kNoGrowth);
+}
+
+TEST(Growth, FewStepsTellNothing) {
+  const Store store = MakeTraining(2, 12 << 20);
+  const std::vector<Finding> findings = ReportGrowth(AnalyseHeap(store, store.heaps[0]));
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].text, "Whether memory grows cannot be told from 2 steps.");
 }
 
 // The leak of unlike steps has the mean of whole rounds, and the line that holds most has its share of it.

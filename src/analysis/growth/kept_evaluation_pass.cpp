@@ -45,6 +45,16 @@ std::vector<uint32_t> EvaluationOfEvent(const Timeline& timeline) {
   return evaluation_of_event;
 }
 
+// Whether a forward with a backward makes blocks by the very same calls: then the backward was left out.
+bool IsCallOfTraining(const HeapAnalysis& analysis, StackId stack) {
+  const AllocationTable& table = analysis.store->allocations;
+  for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
+    const uint32_t seq = table.alloc_seq[row];
+    if (seq != kNone && table.stack[row] == stack && IsForward(analysis.timeline.phase_of_event[seq])) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<Finding> ReportKeptEvaluation(const HeapAnalysis& analysis) {
@@ -76,12 +86,17 @@ std::vector<Finding> ReportKeptEvaluation(const HeapAnalysis& analysis) {
   finding.id = "kept_evaluation";
   finding.severity = FindingSeverity::kWarning;
   const std::string caller = largest.value == 0 ? "" : ModelCallerName(*analysis.store, largest);
-  finding.text = fmt::format(
-      "Forwards that no backward follows hold {} of activations at the peak{}: they are kept for a backward that does "
-      "not come.",
-      FormatBytes(kept_bytes), caller.empty() ? "" : fmt::format(", called from {}", caller));
+  const bool is_left_out = largest.value != 0 && IsCallOfTraining(analysis, largest);
+  finding.text = fmt::format("Forwards that no backward follows hold {} of activations at the peak{}: {}.",
+                             FormatBytes(kept_bytes), caller.empty() ? "" : fmt::format(", called from {}", caller),
+                             is_left_out ? "training calls them just so, but their backward was left out"
+                                         : "they are kept for a backward that does not come");
   finding.bytes = kept_bytes;
-  finding.remedy = "Run them under torch.no_grad() or torch.inference_mode(), and keep detached results.";
+  const std::string_view no_graph =
+      "Run them under torch.no_grad() or torch.inference_mode(), and keep detached results.";
+  const std::string_view let_go =
+      "Let go of the loss, or of the exception, that such a step leaves: its graph goes with it.";
+  finding.remedy = is_left_out ? let_go : no_graph;
   finding.evidence.begin_seq = analysis.peak.moment.seq();
   finding.evidence.stack = largest;
   return {finding};

@@ -116,10 +116,49 @@ std::optional<Rises> FindLeak(std::span<const int64_t> changes, const Rises& ris
   return std::nullopt;
 }
 
+std::optional<std::vector<int64_t>> SinceLastFall(std::span<const int64_t> changes, int64_t noise_bytes) {
+  size_t begin = 0;  // of what follows the last fall
+  size_t longest = 0;
+  for (size_t i = 0; i < changes.size(); ++i) {
+    if (changes[i] >= -noise_bytes) continue;
+    longest = std::max(longest, i - begin);
+    begin = i + 1;
+  }
+  if (begin == 0 || changes.size() - begin <= 2 * longest) return std::nullopt;
+  std::vector<int64_t> since(changes.begin(), changes.end());
+  std::fill_n(since.begin(), begin, 0);
+  return since;
+}
+
+std::optional<Slope> SlopeOfValleys(std::span<const int64_t> changes, int64_t noise_bytes) {
+  constexpr size_t kFewest = 2;  // between three valleys
+  std::vector<int64_t> slopes;   // a step, from valley to valley
+  int64_t level = 0;             // since the first change
+  std::optional<size_t> valley;  // the change that led to the last one
+  int64_t valley_level = 0;
+  for (size_t i = 0; i < changes.size(); ++i) {
+    level += changes[i];
+    if (changes[i] >= -noise_bytes) continue;
+    if (valley) {
+      if (level - valley_level <= noise_bytes) return std::nullopt;
+      slopes.push_back((level - valley_level) / static_cast<int64_t>(i - *valley));
+    }
+    valley = i;
+    valley_level = level;
+  }
+  if (slopes.size() < kFewest) return std::nullopt;
+  const int64_t mean = Mean(slopes);
+  const bool is_even =
+      std::all_of(slopes.begin(), slopes.end(), [&](int64_t slope) { return IsAbout(slope, mean, 4); });
+  return is_even ? std::optional<Slope>({mean, true, 0}) : std::nullopt;
+}
+
 Rises WithoutAfterthoughts(std::span<const int64_t> changes, const Rises& rises) {
   int64_t sum = 0;
   size_t count = 0;
   while (count < rises.at.size() && sum * 10 < rises.total_bytes * 9) sum += changes[rises.at[count++]];
+  const size_t longest_wait = std::max<size_t>(MakeRises(changes, std::span(rises.at).first(count)).largest_gap, 1);
+  while (count < rises.at.size() && rises.at[count] - rises.at[count - 1] <= longest_wait) ++count;
   const size_t took = rises.at[count - 1] - rises.at.front() + 1;
   if (rises.change_count - 1 - rises.at[count - 1] < took) return rises;
   return MakeRises(changes, std::span(rises.at).first(count));

@@ -33,9 +33,10 @@ std::optional<Rises> FindRises(std::span<const int64_t> changes, int64_t noise_b
 /// what is left of the recording. Three steps make a rule, or two where no other was seen.
 std::optional<Rises> FindLeak(std::span<const int64_t> changes, const Rises& rises);
 
-/// The rises without the small late ones, where nine tenths came early and then next to nothing for as long as that
-/// took.
-Rises WithoutAfterthoughts(std::span<const int64_t> changes, const Rises& rises);
+/// The changes with none before and in the last fall, where what follows it is more than twice as long as any stretch
+/// without a fall before: memory that fell for another reason and has grown ever since. Without a value where nothing
+/// falls, or it falls again and again.
+std::optional<std::vector<int64_t>> SinceLastFall(std::span<const int64_t> changes, int64_t noise_bytes);
 
 /// What a leak adds in a step.
 struct Slope {
@@ -43,6 +44,13 @@ struct Slope {
   bool is_alike = false;  // nearly all steps that add, add this much
   size_t period = 0;      // in steps, after which the same changes come again; 0 = none
 };
+
+/// Of memory that falls back several times, each time to a higher level, evenly so: a leak under what comes and goes.
+std::optional<Slope> SlopeOfValleys(std::span<const int64_t> changes, int64_t noise_bytes);
+
+/// The rises without the small late ones, where nine tenths came early, without longer waits, and then next to nothing
+/// for as long as that took.
+Rises WithoutAfterthoughts(std::span<const int64_t> changes, const Rises& rises);
 
 /// Of steps that all add: the median where they are alike, else the mean, over whole periods if there is one. Where not
 /// every step adds: the mean from the first rise to the last one, which leaves the wait after the last out.

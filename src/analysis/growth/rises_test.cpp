@@ -47,6 +47,20 @@ TEST(Rises, ALeakIsSeenBehindALargeJump) {
   EXPECT_TRUE(IsLeak({400, 0, 2, 0, 0, 2, 0, 0, 2, 0, 0, 2, 0}));
 }
 
+TEST(Rises, WhatFollowsTheLastFallCountsWhereItIsLong) {
+  EXPECT_EQ(SinceLastFall(InMiB({4, 4, -64, 4, 4, 4, 4, 4, 4}), kNoise), InMiB({0, 0, 0, 4, 4, 4, 4, 4, 4}));
+  EXPECT_FALSE(SinceLastFall(InMiB({4, 4, 4, -12, 4, 4, 4, -12, 4, 4, 4}), kNoise).has_value());
+  EXPECT_FALSE(SinceLastFall(InMiB({4, 4, 4}), kNoise).has_value());
+}
+
+TEST(Rises, ValleysThatRiseEvenlyAreALeak) {
+  const std::optional<Slope> slope = SlopeOfValleys(InMiB({4, 4, -60, 68, 4, 4, -60, 68, 4, 4, -60, 68}), kNoise);
+  ASSERT_TRUE(slope.has_value());
+  EXPECT_EQ(slope->bytes_per_step, 4 * kMiB);
+  EXPECT_FALSE(SlopeOfValleys(InMiB({4, 4, -8, 4, 4, -8, 4, 4, -8}), kNoise).has_value());    // back to one level
+  EXPECT_FALSE(SlopeOfValleys(InMiB({4, 4, -2, 4, 4, -7, 4, 40, -20}), kNoise).has_value());  // unevenly
+}
+
 TEST(Rises, AfterthoughtsAreLeftOut) {
   const std::vector<int64_t> changes = InMiB({8, 8, 8, 8, 0, 0, 0, 0, 0, 1, 0});
   const Rises early = WithoutAfterthoughts(changes, *FindRises(changes, kNoise));

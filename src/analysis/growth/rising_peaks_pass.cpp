@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/growth/growth.h"
+#include "analysis/growth/step_levels.h"
 #include "base/units.h"
 
 namespace memstrata {
@@ -15,18 +16,6 @@ constexpr size_t kFirstSteadyStep = 1;
 constexpr size_t kFewestSteps = 4;
 constexpr size_t kMostlyRise = 8;    // of ten steps
 constexpr double kLeastRise = 1.15;  // of the last over the first
-
-// What the forwards of each step allocate in all: it grows with the shapes of a step's tensors.
-std::vector<uint64_t> ForwardBytes(const HeapAnalysis& analysis) {
-  const AllocationTable& table = analysis.store->allocations;
-  std::vector<uint64_t> bytes(analysis.timeline.steps.size(), 0);
-  for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
-    const uint32_t seq = table.alloc_seq[row];
-    const uint32_t step = seq == kNone ? kNone : analysis.timeline.step_of_event[seq];
-    if (step != kNone && IsForward(analysis.timeline.phase_of_event[seq])) bytes[step] += table.size_bytes[row];
-  }
-  return bytes;
-}
 
 // Up to the end: values that level off after a few steps have only warmed up.
 bool Rise(const std::vector<uint64_t>& values) {
@@ -50,7 +39,7 @@ std::vector<Finding> ReportRisingPeaks(const HeapAnalysis& analysis) {
   if (analysis.peak.moment.seq() != kNone &&
       analysis.timeline.phase_of_event[analysis.peak.moment.seq()] == Phase::kEval)
     return {};
-  const std::vector<uint64_t> all_forward_bytes = ForwardBytes(analysis);
+  const std::vector<uint64_t> all_forward_bytes = FindForwardBytes(analysis);
   std::vector<uint64_t> peaks;
   std::vector<uint64_t> forward_bytes;
   for (size_t step = kFirstSteadyStep; step < steps.size(); ++step) {

@@ -14,7 +14,7 @@ namespace {
 struct Lives {
   uint32_t shortest = std::numeric_limits<uint32_t>::max();  // of those given back
   uint32_t longest = 0;
-  uint32_t longest_kept = 0;  // of those that stay, until the recording ends
+  uint32_t longest_kept = 0;  // so far, of those that stay until the last step, which may hold the end of the program
 
   bool HandsOn() const {
     if (longest == 0) return longest_kept <= 1;
@@ -62,12 +62,13 @@ class LevelFinder {
       const size_t made = BorderAfter(table_.alloc_seq[row]);
       const uint32_t end_seq = table_.free_requested_seq[row];
       Lives& lives = lives_[LineOf(row)];
-      if (end_seq == kNone) {
-        lives.longest_kept = std::max(lives.longest_kept, static_cast<uint32_t>(steps_.size() + 1 - made));
+      const size_t end = end_seq == kNone ? steps_.size() : BorderAfter(end_seq);
+      const auto life = static_cast<uint32_t>(end - made);
+      if (life == 0) continue;  // within its step
+      if (end >= steps_.size()) {
+        lives.longest_kept = std::max(lives.longest_kept, life);
         continue;
       }
-      const auto life = static_cast<uint32_t>(BorderAfter(end_seq) - made);
-      if (life == 0) continue;  // within its step
       lives.longest = std::max(lives.longest, life);
       lives.shortest = std::min(lives.shortest, life);
     }
@@ -101,6 +102,23 @@ class LevelFinder {
 StepLevels FindStepLevels(const HeapAnalysis& analysis) {
   if (analysis.timeline.steps.empty()) return {};
   return LevelFinder(analysis).Run();
+}
+
+std::vector<uint64_t> FindForwardBytes(const HeapAnalysis& analysis) {
+  const AllocationTable& table = analysis.store->allocations;
+  const Timeline& timeline = analysis.timeline;
+  const bool is_inference = !timeline.Has(Phase::kBackward);
+  std::vector<uint64_t> bytes(timeline.steps.size(), 0);
+  for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
+    const uint32_t made = table.alloc_seq[row];
+    const uint32_t freed = table.free_requested_seq[row];
+    if (made == kNone || freed == kNone) continue;
+    const Phase phase = timeline.phase_of_event[made];
+    if (!IsForward(phase) && !(is_inference && IsInference(phase))) continue;
+    const uint32_t step = timeline.step_of_event[made];
+    if (step != kNone && step == timeline.step_of_event[freed]) bytes[step] += table.size_bytes[row];
+  }
+  return bytes;
 }
 
 }  // namespace memstrata

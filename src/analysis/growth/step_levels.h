@@ -20,4 +20,8 @@ struct StepLevels {
 /// cost: O(allocations + steps)
 StepLevels FindStepLevels(const HeapAnalysis& analysis);
 
+/// What the forwards of each step allocate in all and is given back within the step: it grows with the shapes of the
+/// step's tensors. cost: O(allocations + steps)
+std::vector<uint64_t> FindForwardBytes(const HeapAnalysis& analysis);
+
 }  // namespace memstrata

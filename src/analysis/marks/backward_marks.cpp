@@ -131,7 +131,8 @@ std::optional<Mark> FindEmbeddingGradient(const HeapAnalysis& analysis, const St
 }
 
 std::optional<Mark> FindGradientRamp(const HeapAnalysis& analysis, const StepView& view) {
-  const std::vector<uint32_t> gradients = GradientsOf(analysis, view);
+  const std::vector<uint32_t> gradients =
+      OfOneRepeat(view, GradientsOf(analysis, view), analysis.store->allocations.alloc_seq);
   if (gradients.empty()) return std::nullopt;
   Mark mark{MarkKind::kGradientRamp,
             view.step,

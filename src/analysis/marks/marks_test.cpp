@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/marks/steep_fall.h"
+#include "analysis/marks/step_view.h"
 #include "analysis/next_peak/next_peak.h"
 #include "analysis/test_program.h"
 
@@ -51,6 +52,52 @@ TEST_F(MarksOfTraining, AreNotClaimedWhereThereIsNone) {
 
 TEST_F(MarksOfTraining, EachHasAReading) {
   for (const Mark& mark : marks_.marks) EXPECT_FALSE(MarkReading(mark.kind).empty());
+}
+
+// An optimizer calls the closure twice in a step, the second time from another line: zero_grad, forward and backward.
+TEST(Marks, GradientsOfAClosureThatIsCalledTwiceCountOnce) {
+  TestProgram program;
+  constexpr std::string_view kWrapper = "wrapper@torch/optim/optimizer.py:485";
+  constexpr std::string_view kCalls[] = {"step@torch/optim/lbfgs.py:330", "step@torch/optim/lbfgs.py:440"};
+  constexpr int kParameterCount = 3;
+  std::vector<uint32_t> gradients;
+  for (int step = 0; step < 4; ++step) {
+    for (const std::string_view call : kCalls) {
+      for (const uint32_t row : gradients)
+        program.Free(row, {"<module>@train.py:9", kWrapper, call, "closure@train.py:3",
+                           "zero_grad@torch/optim/optimizer.py:900"});
+      gradients.clear();
+      const uint32_t block =
+          program.Alloc(4 << 20, {"<module>@train.py:9", kWrapper, call, "closure@train.py:4",
+                                  "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
+      program.Free(program.Alloc(4, {"<module>@train.py:9", kWrapper, call, "closure@train.py:5",
+                                     "_make_grads@torch/autograd/__init__.py:2"}),
+                   {});
+      for (int i = 0; i < kParameterCount; ++i) gradients.push_back(program.Alloc(1 << 20, {}));
+      program.Free(block, {});
+      program.Free(program.Alloc(4096, {"<module>@train.py:9", kWrapper, call, "helper@torch/optim/lbfgs.py:200"}),
+                   {"<module>@train.py:9", kWrapper, call, "helper@torch/optim/lbfgs.py:200"});
+    }
+  }
+  const Store store = program.Finish();
+  const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
+  ASSERT_EQ(analysis.timeline.steps.size(), 4U);
+  const Marks marks = FindMarks(analysis);
+  for (const MarkKind kind : {MarkKind::kGradientRamp, MarkKind::kZeroGradSlope}) {
+    const Mark* mark = Find(marks, kind);
+    ASSERT_NE(mark, nullptr);
+    EXPECT_EQ(mark->count, kParameterCount);
+    EXPECT_EQ(mark->bytes, uint64_t{kParameterCount} << 20);
+  }
+}
+
+TEST(Marks, RepeatsThatAreUnlikeCountTogether) {
+  StepView view;
+  view.repeat_begins = {50};
+  Column<uint32_t> seq_of_row;
+  for (const uint32_t seq : {10, 20, 60, 70}) seq_of_row.PushBack(seq);
+  EXPECT_EQ(OfOneRepeat(view, {0, 1, 2, 3}, seq_of_row), (std::vector<uint32_t>{0, 1}));
+  EXPECT_EQ(OfOneRepeat(view, {0, 2, 3}, seq_of_row), (std::vector<uint32_t>{0, 2, 3}));
 }
 
 // The function that trains returns, and gives its model back, before the recording ends.

@@ -7,12 +7,21 @@ namespace {
 
 void AddPhases(const HeapAnalysis& analysis, StepView& view) {
   bool updated = false;  // the update of the step is over
+  bool had_backward = false;
+  uint32_t anew = kNone;  // the zero_grad after the last backward
   for (const PhaseSpan& span : analysis.timeline.phases) {
     if (span.step != view.step) continue;
     const auto extend = [&](uint32_t& begin, uint32_t& end) {
       begin = std::min(begin, span.begin_seq);
       end = end == kNone ? span.end_seq : std::max(end, span.end_seq);
     };
+    if (IsForward(span.phase) && anew != kNone) {
+      view.repeat_begins.push_back(anew);
+      had_backward = false;
+      anew = kNone;
+    }
+    had_backward = had_backward || IsBackward(span.phase);
+    if (span.phase == Phase::kZeroGrad && had_backward && anew == kNone) anew = span.begin_seq;
     if (IsForward(span.phase) && view.backward_begin == kNone) extend(view.forward_begin, view.forward_end);
     if (IsBackward(span.phase)) extend(view.backward_begin, view.backward_end);
     const bool is_update = span.phase == Phase::kOptimizer && view.backward_begin != kNone;
@@ -73,6 +82,20 @@ StepView FindStepOfInference(const HeapAnalysis& analysis) {
   view.forward_end = view.span.end_seq;
   CollectMade(analysis, view);
   return view;
+}
+
+std::vector<uint32_t> OfOneRepeat(const StepView& view, const std::vector<uint32_t>& rows,
+                                  const Column<uint32_t>& seq_of_row) {
+  if (view.repeat_begins.empty()) return rows;
+  std::vector<std::vector<uint32_t>> repeats(view.repeat_begins.size() + 1);
+  for (const uint32_t row : rows) {
+    const auto after = std::upper_bound(view.repeat_begins.begin(), view.repeat_begins.end(), seq_of_row[row]);
+    repeats[static_cast<size_t>(after - view.repeat_begins.begin())].push_back(row);
+  }
+  const bool are_alike = std::all_of(repeats.begin(), repeats.end(), [&](const std::vector<uint32_t>& repeat) {
+    return repeat.size() == repeats.front().size();
+  });
+  return are_alike ? repeats.front() : rows;
 }
 
 }  // namespace memstrata

@@ -98,12 +98,17 @@ std::optional<Mark> FindTip(const HeapAnalysis& analysis, const StepView& view, 
 
 std::optional<Mark> FindZeroGradSlope(const HeapAnalysis& analysis, const StepView& view) {
   const AllocationTable& table = analysis.store->allocations;
-  Mark mark{MarkKind::kZeroGradSlope, view.step, kNone, 0, 0, 0, "", {0}};
+  std::vector<uint32_t> freed;
   for (uint32_t row = analysis.heap->allocations.begin; row < analysis.heap->allocations.end; ++row) {
     const uint32_t end = table.free_requested_seq[row];
     if (end == kNone || end < view.span.begin_seq || end >= view.span.end_seq) continue;
     if (analysis.CategoryOf(row) != Category::kGradient || analysis.timeline.phase_of_event[end] != Phase::kZeroGrad)
       continue;
+    freed.push_back(row);
+  }
+  Mark mark{MarkKind::kZeroGradSlope, view.step, kNone, 0, 0, 0, "", {0}};
+  for (const uint32_t row : OfOneRepeat(view, freed, table.free_requested_seq)) {
+    const uint32_t end = table.free_requested_seq[row];
     mark.begin_seq = std::min(mark.begin_seq, end);
     mark.end_seq = std::max(mark.end_seq, end + 1);
     mark.bytes += table.size_bytes[row];

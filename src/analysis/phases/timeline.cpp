@@ -5,6 +5,7 @@
 #include "analysis/phases/annotations.h"
 #include "analysis/phases/complete_steps.h"
 #include "analysis/phases/evaluation.h"
+#include "analysis/phases/generation.h"
 #include "analysis/phases/label_by_order.h"
 #include "analysis/phases/label_by_stack.h"
 #include "analysis/phases/own_update.h"
@@ -61,6 +62,14 @@ bool HasOwnWorkInEach(const Store& store, const Heap& heap, const StackEvidence&
   return true;
 }
 
+// Requests are steps; the calls of a single one are.
+std::vector<uint32_t> StepsOfRequests(const std::vector<GenerationRequest>& requests) {
+  if (requests.size() == 1) return requests[0].call_begins;
+  std::vector<uint32_t> begins;
+  for (const GenerationRequest& request : requests) begins.push_back(request.call_begins[0]);
+  return begins;
+}
+
 // An XLA program allocates and frees its buffers as a whole: the order of events says nothing about forward and
 // backward.
 Timeline WithoutPhases(const Heap& heap) {
@@ -109,7 +118,11 @@ Timeline FindTimeline(const Store& store, const Heap& heap) {
   std::vector<uint32_t> begins = StepsByAnnotations(store, heap);
   if (begins.empty()) begins = FindStepBegins(store, heap, timeline.phase_of_event, calls, jumps);
   const bool is_inference = !HasBackward(timeline.phase_of_event);
-  if (begins.size() < 2 && is_inference) {
+  const std::vector<GenerationRequest> requests = FindGenerations(store, heap, timeline.phase_of_event);
+  const bool shows_steps = begins.size() > 1 && timeline.basis != PhaseBasis::kOrder;
+  if (!shows_steps && !requests.empty()) {
+    begins = StepsOfRequests(requests);
+  } else if (begins.size() < 2 && is_inference) {
     const bool calls_model = timeline.basis == PhaseBasis::kStack && HasModelCall(timeline.phase_of_event);
     std::vector<uint32_t> periodic = FindPeriodicSteps(store, heap, calls_model);
     // Layers of a model that is loaded repeat themselves too.
@@ -128,6 +141,7 @@ Timeline FindTimeline(const Store& store, const Heap& heap) {
   if (is_inference) {
     JoinCallsOfSteps(timeline);
     MarkGeneration(store, heap, timeline);
+    MarkRequests(requests, timeline);
   }
   CutPhases(timeline);
   MarkIncompleteSteps(store, heap, timeline);

@@ -89,12 +89,11 @@ Tensor EfficientAttention(Tape& tape, const Tensor& query, const Tensor& key, co
   return result;
 }
 
-// softmax that gives zeros for rows without any allowed key; the first softmax and the row test are temporaries.
+// softmax that gives zeros for rows without any allowed key: they are looked for and written over in place.
 Tensor SafeSoftmax(Tape& tape, const Tensor& x) {
   const std::shared_ptr<Node> node = tape.Begin({&x}, {});
-  const Tensor plain = tape.Empty(x.shape, x.dtype);
-  const Tensor is_masked = tape.Empty(x.shape, DType::kBool);
   Tensor result = tape.Empty(x.shape, x.dtype);
+  const Tensor is_masked = tape.Empty(x.shape, DType::kBool);
   tape.Save(node.get(), result);
   tape.Finish(node, result, [](Tape& t, Node& self, const Gradients&) {
     return Gradients{t.Empty(self.edges[0].shape, self.edges[0].dtype)};
@@ -109,8 +108,11 @@ Tensor RepeatHeads(Tape& tape, const Tensor& x, int64_t heads) {
 }
 
 // The plain form, operation by operation.
-Tensor PlainAttention(Tape& tape, const Tensor& query0, const Tensor& key0, const Tensor& value0,
+Tensor PlainAttention(Tape& tape, const Tensor& query16, const Tensor& key16, const Tensor& value16,
                       const AttentionOptions& options) {
+  const Tensor query0 = Cast(tape, query16, DType::kFloat32);  // 16 bits are too few for its sums
+  const Tensor key0 = Cast(tape, key16, DType::kFloat32);
+  const Tensor value0 = Cast(tape, value16, DType::kFloat32);
   const Tensor query = Scale(tape, query0);
   Tensor mask;
   if (options.is_causal) {
@@ -122,15 +124,19 @@ Tensor PlainAttention(Tape& tape, const Tensor& query0, const Tensor& key0, cons
   } else if (options.mask != nullptr) {
     mask = *options.mask;
   }
-  const Tensor key = RepeatHeads(tape, key0, query.shape[1]);
-  const Tensor value = RepeatHeads(tape, value0, query.shape[1]);
+  // The kernels' leave repeats both first; without it the products stretch what they are given.
+  const Tensor key = options.stretches_heads ? key0 : RepeatHeads(tape, key0, query.shape[1]);
   const Shape& k = key.shape;
-  const Tensor scaled_key = Scale(tape, View(key, {k[0], k[1], k[3], k[2]}));
+  Tensor scaled_key = Scale(tape, View(key, {k[0], k[1], k[3], k[2]}));
+  if (options.stretches_heads) scaled_key = RepeatHeads(tape, scaled_key, query.shape[1]);
+  const Tensor value = RepeatHeads(tape, value0, query.shape[1]);
   Tensor scores = BatchMatmul(tape, query, scaled_key);
   Tensor weights = SafeSoftmax(tape, scores);
   scores = Tensor{};
   weights = Dropout(tape, weights, options.dropout);
-  return BatchMatmul(tape, weights, value);
+  const Tensor result = Cast(tape, BatchMatmul(tape, weights, value), query16.dtype);
+  const Tensor returned = Cast(tape, weights, query16.dtype);  // a second result, which nobody takes
+  return result;
 }
 
 // A mask of truth values becomes one of numbers at every call.
@@ -151,12 +157,17 @@ Tensor ScaledDotProductAttention(Tape& tape, const Tensor& query0, const Tensor&
   const bool is_half = query.dtype == DType::kBfloat16 || query.dtype == DType::kFloat16;
   Tensor mask;
   if (options.mask != nullptr) mask = FloatMask(tape, *options.mask, query.dtype);
-  if (is_half && !mask.defined() && query.shape[3] <= kLargestFlashHead) return FlashAttention(tape, query, key, value);
+  const bool needs_plain = options.stretches_heads && query.shape[1] != key.shape[1];
+  if (is_half && !mask.defined() && query.shape[3] <= kLargestFlashHead && !needs_plain)
+    return FlashAttention(tape, query, key, value);
   if (query.shape[1] == key.shape[1])
     return EfficientAttention(tape, query, key, value, mask.defined() ? &mask : nullptr);
   AttentionOptions plain = options;
   plain.mask = mask.defined() ? &mask : nullptr;
-  return PlainAttention(tape, query, key, value, plain);
+  const std::optional<DType> autocast = tape.SuspendAutocast();
+  const Tensor result = PlainAttention(tape, query, key, value, plain);
+  tape.ResumeAutocast(autocast);
+  return result;
 }
 
 }  // namespace memstrata::plan::eager

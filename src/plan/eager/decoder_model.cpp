@@ -34,13 +34,16 @@ class Decoder final : public EagerModel {
     return inputs;
   }
 
-  ModelOutput Forward(Tape& tape, const ModelInputs& inputs, const RunOptions& options,
+  ModelOutput Forward(Tape& tape, const ModelInputs& inputs, const RunOptions& given,
                       std::shared_ptr<KvCache> cache) override {
     ModelOutput output;
+    RunOptions options = given;
+    if (!spec_.recomputes) options.checkpoint = CheckpointKind::kNone;
+    if (IsInPieces(spec_.attention_form)) options.attention = AttentionKind::kEager;
     if (options.use_cache) output.cache = cache ? std::move(cache) : std::make_shared<KvCache>();
     Tensor hidden = Body(tape, inputs, options, output.cache.get());
     output.others.push_back(hidden);
-    if (options.logits_to_keep > 0 && options.logits_to_keep < hidden.shape[1]) {
+    if (!spec_.keeps_all_logits && options.logits_to_keep > 0 && options.logits_to_keep < hidden.shape[1]) {
       hidden = Slice(tape, hidden, 1, options.logits_to_keep);
     }
     const bool writes_logits = options.loss == LossKind::kPlain || options.loss == LossKind::kFused;
@@ -89,6 +92,8 @@ class Decoder final : public EagerModel {
     RotaryTables local_rotary;
     Tensor mask;
     Tensor sliding_mask;
+    Tensor distances;
+    Tensor attention_weights;  // of the layer before, where layers give them back
     KvCache* cache = nullptr;
   };
 
@@ -99,6 +104,7 @@ class Decoder final : public EagerModel {
       const Tensor index = tape.Empty({rows, ids.shape[1]}, DType::kInt64);
       hidden = Add(tape, hidden, Embedding(tape, *positions, index));
     }
+    if (spec_.norms_embedding) hidden = NormLayer::Find(parameters_, "embedding_norm", spec_.norm)(tape, hidden);
     return hidden;
   }
 
@@ -110,17 +116,20 @@ class Decoder final : public EagerModel {
     const Tensor positions = tape.Empty({inputs.ids.shape[1]}, DType::kInt64);
     const int64_t past = cache != nullptr && !cache->keys.empty() ? cache->keys[0].shape[2] : 0;
     const int64_t queries = inputs.ids.shape[1];
-    context->mask =
-        CausalMask(tape, options, inputs.mask, hidden.dtype, context->cache != nullptr, queries, past + queries, 0);
+    context->mask = CausalMask(tape, options, inputs.mask, hidden.dtype, context->cache != nullptr, queries,
+                               past + queries, 0, spec_.attention_form);
+    if (spec_.attention_form == AttentionForm::kAddedBias)
+      context->distances = tape.Empty({spec_.heads, 1, past + queries}, DType::kFloat32);
     if (spec_.sliding_window > 0) {
       context->sliding_mask = CausalMask(tape, options, inputs.mask, hidden.dtype, context->cache != nullptr, queries,
-                                         past + queries, spec_.sliding_window);
+                                         past + queries, spec_.sliding_window, spec_.attention_form);
     }
     hidden = Dropout(tape, hidden, spec_.embedding_dropout);
     if (spec_.rotary_dim > 0) context->rotary = MakeRotaryTables(tape, queries, spec_.rotary_dim, hidden.dtype);
     if (spec_.has_local_rotary) context->local_rotary = MakeRotaryTables(tape, queries, spec_.rotary_dim, hidden.dtype);
     if (spec_.scales_embedding) hidden = Scale(tape, hidden);
     for (size_t i = 0; i < layers_.size(); ++i) hidden = RunLayer(tape, i, hidden, context);
+    context->attention_weights = Tensor{};
     return spec_.has_final_norm ? final_norm_(tape, hidden) : hidden;
   }
 
@@ -169,6 +178,8 @@ class Decoder final : public EagerModel {
           Dropout(tape, Attention(tape, index, layer.input_norm(tape, hidden), context), spec_.residual_dropout);
       mlp = Dropout(tape, Mlp(tape, layer, layer.mlp_norm(tape, hidden)), spec_.residual_dropout);
     }
+    if (spec_.adds_in_place) return Add(tape, hidden, AddInPlace(tape, mlp, attention));
+    if (spec_.adds_to_residual) return Add(tape, Add(tape, hidden, attention), mlp);
     return Add(tape, Add(tape, mlp, attention), hidden);
   }
 
@@ -199,7 +210,11 @@ class Decoder final : public EagerModel {
     }
     const Tensor joined = layer.qkv(tape, x);
     std::vector<Tensor> parts;
-    if (spec_.qkv == QkvLayout::kFusedSlices) {
+    if (spec_.qkv == QkvLayout::kFusedGroups) return CopyGroups(tape, joined);
+    if (spec_.qkv == QkvLayout::kFusedQuery) {
+      parts = {Slice(tape, joined, -1, q), Clone(tape, Slice(tape, joined, -1, kv)),
+               Clone(tape, Slice(tape, joined, -1, kv))};
+    } else if (spec_.qkv == QkvLayout::kFusedSlices || spec_.qkv == QkvLayout::kFusedThirds) {
       parts = {Slice(tape, joined, -1, q), Slice(tape, joined, -1, kv), Slice(tape, joined, -1, kv)};
     } else {
       parts = Split(tape, joined, {q, kv, kv});
@@ -209,14 +224,36 @@ class Decoder final : public EagerModel {
             Heads(tape, parts[2], spec_.kv_heads, none)};
   }
 
+  // Keys and values are written out for each head, which is also how they are cached.
+  Qkv CopyGroups(Tape& tape, const Tensor& joined) const {
+    const int64_t kv = spec_.kv_heads * spec_.head_dim;
+    const Shape by_token{joined.shape[0], joined.shape[1], spec_.heads, spec_.head_dim};
+    const auto stretched = [&](const Tensor& part) {
+      const Shape grouped{joined.shape[0], joined.shape[1], spec_.kv_heads, spec_.heads / spec_.kv_heads,
+                          spec_.head_dim};
+      return ExpandCopy(tape, Clone(tape, part), grouped, by_token);
+    };
+    const Tensor query = Clone(tape, Slice(tape, joined, -1, spec_.heads * spec_.head_dim));
+    const NormLayer none;
+    return {Heads(tape, query, spec_.heads, none),
+            Heads(tape, stretched(Slice(tape, joined, -1, kv)), spec_.heads, none),
+            Heads(tape, stretched(Slice(tape, joined, -1, kv)), spec_.heads, none)};
+  }
+
+  bool Turns(int64_t layer) const {
+    const bool is_of_windows = spec_.rotary.is_of_windows && spec_.sliding_window > 0;
+    return spec_.IsTurned(layer) && (!is_of_windows || spec_.IsSliding(layer));
+  }
+
   Tensor Attention(Tape& tape, size_t index, const Tensor& x, Context& context) {
     const DecoderLayer& layer = layers_[index];
     auto [query, key, value] = Project(tape, layer, x);
     const bool is_sliding = spec_.IsSliding(static_cast<int64_t>(index));
-    if (spec_.IsTurned(static_cast<int64_t>(index))) {
-      const RotaryTables& tables = spec_.has_local_rotary && is_sliding ? context.local_rotary : context.rotary;
-      const Tensor turned = ApplyRotary(tape, query, tables, spec_.concatenates_rotary);
-      key = ApplyRotary(tape, key, tables, spec_.concatenates_rotary);
+    if (Turns(static_cast<int64_t>(index))) {
+      RotaryTables tables = spec_.has_local_rotary && is_sliding ? context.local_rotary : context.rotary;
+      if (spec_.rotary.interleaves) tables = Interleaved(tape, tables);
+      const Tensor turned = ApplyRotary(tape, query, tables, spec_.concatenates_rotary, spec_.rotary.is_float32);
+      key = ApplyRotary(tape, key, tables, spec_.concatenates_rotary, spec_.rotary.is_float32);
       query = turned;
     }
     if (context.cache != nullptr) {
@@ -225,8 +262,11 @@ class Decoder final : public EagerModel {
     }
     AttentionCall call;
     call.kind = context.options.attention;
+    call.form = spec_.attention_form;
+    call.distances = context.distances;
+    if (context.options.checkpoint == CheckpointKind::kNone) call.returned = &context.attention_weights;
     call.caps_scores = spec_.caps_scores;
-    call.softmax_in_input_dtype = spec_.has_gpt2_buffers;
+    call.softmax_in_input_dtype = spec_.model_type == "gpt2";
     call.dropout = context.options.is_training ? spec_.attention_dropout : 0;
     call.mask = is_sliding ? context.sliding_mask : context.mask;
     Tensor attended = Attend(tape, query, key, value, call);
@@ -247,8 +287,8 @@ class Decoder final : public EagerModel {
     if (spec_.fuses_gate_up) {
       const Tensor joined = layer.gate_up(tape, x);
       std::vector<Tensor> parts = Split(tape, joined, {spec_.intermediate, spec_.intermediate});
-      const Tensor gate = Activate(tape, parts[0], spec_.activation);
-      return layer.down(tape, Multiply(tape, parts[1], gate));
+      for (Tensor& part : parts) part.is_contiguous = true;  // what is computed of a half lies row by row
+      return layer.down(tape, Multiply(tape, parts[1], Activate(tape, parts[0], spec_.activation)));
     }
     if (!spec_.is_gated) {
       Tensor inner = layer.up(tape, x);

@@ -52,6 +52,28 @@ Tensor RmsNormWide(Tape& tape, const Tensor& x, Parameter& weight) {
   return Cast(tape, Multiply(tape, weight.value, Normalize(tape, Cast(tape, x, DType::kFloat32))), x.dtype);
 }
 
+// The mean is taken away twice: for the variance, and for the result.
+Tensor LayerNormInParts(Tape& tape, const Tensor& x0, Parameter& weight) {
+  const Tensor x = Cast(tape, x0, DType::kFloat32);
+  const Tensor mean = MeanOfLast(tape, x);
+  Tensor variance = MeanOfLast(tape, Power(tape, Add(tape, x, mean)));
+  variance = Rsqrt(tape, AddScalar(tape, variance));
+  const Tensor normed = Multiply(tape, Add(tape, x, mean), variance);
+  return Cast(tape, Multiply(tape, Cast(tape, weight.value, DType::kFloat32), normed), x0.dtype);
+}
+
+Tensor LayerNormWide(Tape& tape, const Tensor& x) {
+  return Cast(tape, LayerNormKernel(tape, Cast(tape, x, DType::kFloat32), {}, {}), x.dtype);
+}
+
+Tensor LayerNormPlusOne(Tape& tape, const Tensor& x, Parameter& weight, Parameter* bias) {
+  const auto low = [&](const Tensor& tensor) {
+    return tape.autocast() ? Cast(tape, tensor, *tape.autocast()) : tensor;
+  };
+  const Tensor shifted = AddScalar(tape, weight.value);
+  return LayerNormKernel(tape, low(x), low(shifted), bias != nullptr ? low(bias->value) : Tensor{});
+}
+
 Tensor RmsNormPlusOne(Tape& tape, const Tensor& x, Parameter& weight) {
   Tensor output = Normalize(tape, Cast(tape, x, DType::kFloat32));
   output = Multiply(tape, output, AddScalar(tape, Cast(tape, weight.value, DType::kFloat32)));
@@ -70,6 +92,12 @@ Tensor NormLayer::operator()(Tape& tape, const Tensor& x) const {
       return RmsNormPlusOne(tape, x, *weight);
     case NormKind::kLayer:
       return LayerNorm(tape, x, *weight, bias);
+    case NormKind::kLayerWide:
+      return LayerNormWide(tape, x);
+    case NormKind::kLayerInParts:
+      return LayerNormInParts(tape, x, *weight);
+    case NormKind::kLayerPlusOne:
+      return LayerNormPlusOne(tape, x, *weight, bias);
   }
   return {};
 }
@@ -84,6 +112,10 @@ Tensor Activate(Tape& tape, const Tensor& x, ActivationKind kind) {
       return GeluNew(tape, x);
     case ActivationKind::kQuickGelu:
       return QuickGelu(tape, x);
+    case ActivationKind::kSquaredRelu:
+      return Power(tape, ActivationSavingResult(tape, x));
+    case ActivationKind::kGeluInParts:
+      return GeluInParts(tape, x);
   }
   return {};
 }
@@ -117,7 +149,16 @@ Tensor RotateAll(Tape& tape, const Tensor& x, const RotaryTables& tables) {
 
 }  // namespace
 
-Tensor ApplyRotary(Tape& tape, const Tensor& x, const RotaryTables& tables, bool concatenates) {
+RotaryTables Interleaved(Tape& tape, const RotaryTables& tables) {
+  return {tape.Empty(tables.cosine.shape, tables.cosine.dtype), tape.Empty(tables.sine.shape, tables.sine.dtype)};
+}
+
+Tensor ApplyRotary(Tape& tape, const Tensor& x, const RotaryTables& tables, bool concatenates, bool in_float32) {
+  if (in_float32) {  // each operand is cast where it is used
+    const Tensor straight = Multiply(tape, Cast(tape, x, DType::kFloat32), tables.cosine);
+    const Tensor turned = Multiply(tape, Cast(tape, RotateHalf(tape, x), DType::kFloat32), tables.sine);
+    return Cast(tape, Add(tape, straight, turned), x.dtype);
+  }
   const int64_t rotary = tables.cosine.shape.back();
   const bool turns_all = rotary == x.shape.back();
   if (turns_all && !concatenates) return RotateAll(tape, x, tables);
@@ -127,14 +168,16 @@ Tensor ApplyRotary(Tape& tape, const Tensor& x, const RotaryTables& tables, bool
 }
 
 Tensor CausalMask(Tape& tape, const RunOptions& options, const Tensor& padding, DType dtype, bool has_cache,
-                  int64_t query_count, int64_t key_count, int64_t window) {
+                  int64_t query_count, int64_t key_count, int64_t window, AttentionForm form) {
+  const bool is_common = form == AttentionForm::kCommon;
   // Without a mask and without a cache the positions are searched for packed sequences, and the mask is always built.
-  const bool is_packed = options.mask == MaskKind::kNone && !has_cache;
+  const bool is_packed = is_common && options.mask == MaskKind::kNone && !has_cache;
   const bool exceeds_window = window > 0 && key_count >= window;
   const bool is_needed =
       options.attention == AttentionKind::kEager || options.mask == MaskKind::kPadded || is_packed || exceeds_window;
   if (!is_needed) return {};
   const Shape shape{options.batch, 1, query_count, key_count};
+  if (!is_common) return tape.Empty(shape, dtype);
   Tensor keep;
   if (padding.defined()) keep = tape.Empty(padding.shape, DType::kBool);
   Tensor mask = tape.Empty({query_count, key_count}, DType::kBool);
@@ -143,45 +186,68 @@ Tensor CausalMask(Tape& tape, const RunOptions& options, const Tensor& padding, 
   return tape.Empty(shape, dtype);
 }
 
+Tensor TokenByToken(Tape& tape, const Tensor& by_head) {
+  Tensor copy = by_head;
+  copy.is_contiguous = false;
+  return Clone(tape, copy);
+}
+
 namespace {
 
 Tensor RepeatKv(Tape& tape, const Tensor& x, int64_t heads) {
   if (x.shape[1] == heads) return x;
   const Shape& s = x.shape;
+  if (s[1] == 1) {  // one head for all: nothing is written out
+    Tensor stretched = ExpandView(tape, x, {s[0], heads, s[2], s[3]});
+    stretched.is_contiguous = false;
+    return stretched;
+  }
   return ExpandCopy(tape, x, {s[0], s[1], heads / s[1], s[2], s[3]}, {s[0], heads, s[2], s[3]});
+}
+
+// Heads that are shared are repeated before the products, or stretched by them once autocast has cast them.
+Tensor ForProduct(Tape& tape, const Tensor& x, int64_t heads, AttentionForm form) {
+  if (form != AttentionForm::kBroadcast) return RepeatKv(tape, x, heads);
+  if (x.shape[1] == heads) return x;
+  const Tensor low = tape.ToLowPrecision(x);
+  const Shape& s = low.shape;
+  return ExpandCopy(tape, low, {s[0], s[1], heads / s[1], s[2], s[3]}, {s[0], heads, s[2], s[3]});
 }
 
 Tensor EagerAttention(Tape& tape, const Tensor& query, const Tensor& key0, const Tensor& value0,
                       const AttentionCall& call) {
-  const Tensor key = RepeatKv(tape, key0, query.shape[1]);
-  const Tensor value = RepeatKv(tape, value0, query.shape[1]);
+  const bool stretches = call.form == AttentionForm::kBroadcast;
+  const Tensor key = ForProduct(tape, key0, query.shape[1], call.form);
+  Tensor value = stretches ? value0 : ForProduct(tape, value0, query.shape[1], call.form);
   const Shape& k = key.shape;
-  Tensor weights = Scale(tape, BatchMatmul(tape, query, View(key, {k[0], k[1], k[3], k[2]})));
+  Tensor weights = BatchMatmul(tape, query, View(key, {k[0], k[1], k[3], k[2]}));
+  if (!stretches) weights = Scale(tape, weights);  // where heads are stretched it is in place
   if (call.caps_scores) weights = Scale(tape, ActivationSavingResult(tape, Scale(tape, weights)));
   if (call.mask.defined()) weights = Add(tape, weights, call.mask);
-  if (call.softmax_in_input_dtype) {
+  if (call.softmax_in_input_dtype || stretches) {
     weights = Softmax(tape, weights, tape.autocast() ? DType::kFloat32 : weights.dtype);
   } else {
     weights = Cast(tape, Softmax(tape, weights, DType::kFloat32), query.dtype);
   }
+  if (stretches) value = ForProduct(tape, value0, query.shape[1], call.form);
   weights = Dropout(tape, weights, call.dropout);
-  const Tensor output = BatchMatmul(tape, weights, value);
-  Tensor copy = output;
-  copy.is_contiguous = false;
-  return Clone(tape, copy);
+  return TokenByToken(tape, BatchMatmul(tape, weights, value));
 }
 
 }  // namespace
 
 Tensor Attend(Tape& tape, const Tensor& query, const Tensor& key, const Tensor& value, const AttentionCall& call) {
   const Shape joined{query.shape[0], query.shape[2], query.shape[1] * value.shape[3]};
+  if (IsInPieces(call.form)) return View(AttendInPieces(tape, query, key, value, call), joined);
   if (call.kind == AttentionKind::kEager) return View(EagerAttention(tape, query, key, value, call), joined);
   AttentionOptions options;
   options.is_causal = call.is_causal && !call.mask.defined() && query.shape[2] > 1;
   options.dropout = call.dropout;
   options.mask = call.mask.defined() ? &call.mask : nullptr;
+  options.stretches_heads = call.form == AttentionForm::kBroadcast;
   Tensor output;
-  if (options.mask != nullptr) {  // no grouped heads in the kernel that takes masks
+  const bool repeats = call.form == AttentionForm::kRepeated || (call.mask.defined() && !options.stretches_heads);
+  if (repeats) {  // no grouped heads in the kernel that takes masks
     const Tensor all_keys = RepeatKv(tape, key, query.shape[1]);
     const Tensor all_values = RepeatKv(tape, value, query.shape[1]);
     output = ScaledDotProductAttention(tape, query, all_keys, all_values, options);
@@ -193,12 +259,36 @@ Tensor Attend(Tape& tape, const Tensor& query, const Tensor& key, const Tensor& 
   return View(Contiguous(tape, by_token), joined);
 }
 
+void GrowCache(Tape& tape, KvCache& cache, const std::vector<int64_t>& lengths_before, int64_t tokens) {
+  for (size_t layer = 0; layer < cache.keys.size(); ++layer) {
+    const int64_t length = cache.keys[layer].shape[2];
+    if (length == lengths_before[layer]) continue;  // of the encoder, or as long as its window
+    const int64_t window = cache.windows[layer];
+    const int64_t grown = window > 0 ? std::min(length + tokens, window) : length + tokens;
+    for (Tensor* held : {&cache.keys[layer], &cache.values[layer]}) {
+      Shape shape = held->shape;
+      shape[2] = grown;
+      *held = tape.Empty(shape, held->dtype, Category::kKvCache);
+      if (window > 0) held->shape[2] = std::min(grown, window - 1);  // a view: the storage stays
+    }
+  }
+}
+
+std::vector<int64_t> CacheLengths(const KvCache& cache) {
+  std::vector<int64_t> lengths;
+  lengths.reserve(cache.keys.size());
+  for (const Tensor& keys : cache.keys) lengths.push_back(keys.shape[2]);
+  return lengths;
+}
+
 std::pair<Tensor, Tensor> UpdateCache(Tape& tape, KvCache& cache, size_t layer, const Tensor& key, const Tensor& value,
                                       int64_t window) {
   if (cache.keys.size() <= layer) {
     cache.keys.resize(layer + 1);
     cache.values.resize(layer + 1);
+    cache.windows.resize(layer + 1);
   }
+  cache.windows[layer] = window;
   const auto extend = [&](Tensor& held, const Tensor& added) {
     Tensor past = held;
     if (!past.defined()) {  // an empty tensor of the keys' number format, also for the values

@@ -10,11 +10,12 @@ ParameterSet::ParameterSet(Tape& tape, const std::vector<ParameterSpec>& specs, 
     : specs_(specs), dtype_(dtype) {
   for (const ParameterSpec& spec : specs) {
     const bool is_packed = adapters.frozen_linear_bits > 0 && IsLinearMatrix(spec) && !spec.keeps_precision;
+    const Shape shape(spec.shape.begin(), spec.shape.end());
     by_name_[spec.name] =
-        is_packed ? &AddPacked(tape, spec.shape, dtype, adapters.frozen_linear_bits) : &Add(tape, spec.shape, dtype);
+        is_packed ? &AddPacked(tape, shape, dtype, adapters.frozen_linear_bits) : &Add(tape, shape, dtype);
   }
   for (const BufferSpec& spec : buffers) {
-    Shape shape = spec.shape;
+    Shape shape(spec.shape.begin(), spec.shape.end());
     shape.push_back(spec.element_bytes == 0 ? static_cast<int64_t>(ElementBytes(dtype)) : spec.element_bytes);
     buffers_.push_back(tape.Empty(shape, DType::kBool, Category::kBuffer));
   }

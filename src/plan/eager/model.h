@@ -86,7 +86,8 @@ class ParameterSet {
 struct KvCache {
   std::vector<Tensor> keys;
   std::vector<Tensor> values;
-  Tensor memory;  // the encoder's output, in encoder-decoder models
+  std::vector<int64_t> windows;  // tokens that a layer attends to at most, 0: all
+  Tensor memory;                 // the encoder's output, in encoder-decoder models
 };
 
 /// What a forward returns; it lives until the caller drops it.

@@ -34,13 +34,17 @@ Tensor Embedding(Tape& tape, Parameter& weight, const Tensor& indices) {
   return result;
 }
 
-Tensor LayerNorm(Tape& tape, const Tensor& x0, Parameter& weight, Parameter* bias) {
+Tensor LayerNorm(Tape& tape, const Tensor& x, Parameter& weight, Parameter* bias) {
   const bool casts = tape.autocast().has_value();
-  const Tensor cast = casts ? Cast(tape, x0, DType::kFloat32) : x0;
-  const Tensor x = Contiguous(tape, cast);
-  const Tensor none;
-  const Tensor& b = bias != nullptr ? bias->value : none;
-  const std::shared_ptr<Node> node = tape.Begin({&x, &weight.value, &b}, {x, weight.value});
+  const Tensor cast = casts ? Cast(tape, x, DType::kFloat32) : x;
+  return LayerNormKernel(tape, cast, weight.value, bias != nullptr ? bias->value : Tensor{});
+}
+
+Tensor LayerNormKernel(Tape& tape, const Tensor& x0, const Tensor& weight, const Tensor& bias) {
+  const Tensor x = Contiguous(tape, x0);
+  std::vector<Tensor> saved{x};
+  if (weight.defined()) saved.push_back(weight);
+  const std::shared_ptr<Node> node = tape.Begin({&x, &weight, &bias}, saved);
   Tensor result = tape.Empty(x.shape, x.dtype);
   Shape rows = x.shape;
   rows.back() = 1;

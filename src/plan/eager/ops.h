@@ -33,6 +33,8 @@ Tensor ExpandCopy(Tape& tape, const Tensor& x, Shape expanded, Shape result);
 
 // --- elementwise ---
 Tensor Add(Tape& tape, const Tensor& a, const Tensor& b);
+/// `x` with one value wherever `mask` is true; the mask is saved.
+Tensor MaskedFill(Tape& tape, const Tensor& x, const Tensor& mask);
 /// `a += b`: the result is `a`'s own memory.
 Tensor AddInPlace(Tape& tape, const Tensor& a, const Tensor& b);
 Tensor Multiply(Tape& tape, const Tensor& a, const Tensor& b);
@@ -49,6 +51,8 @@ Tensor ActivationSavingInput(Tape& tape, const Tensor& x);
 Tensor GeluNew(Tape& tape, const Tensor& x);
 /// x·sigmoid(1.702·x) written out in Python.
 Tensor QuickGelu(Tape& tape, const Tensor& x);
+/// The same formula as GeluNew in a function of its own, which saves its input alone and computes the rest again.
+Tensor GeluInParts(Tape& tape, const Tensor& x);
 Tensor Dropout(Tape& tape, const Tensor& x, double probability);
 
 // --- products ---
@@ -63,6 +67,8 @@ Tensor PatchConvolution(Tape& tape, const Tensor& pixels, Parameter& weight, Par
 // --- tables and norms ---
 Tensor Embedding(Tape& tape, Parameter& weight, const Tensor& indices);
 Tensor LayerNorm(Tape& tape, const Tensor& x, Parameter& weight, Parameter* bias);
+/// The kernel alone, in the formats that it is given; weight and bias may be undefined.
+Tensor LayerNormKernel(Tape& tape, const Tensor& x, const Tensor& weight, const Tensor& bias);
 /// Softmax over the last dimension, computed and saved in `dtype`.
 Tensor Softmax(Tape& tape, const Tensor& x, DType dtype);
 
@@ -70,6 +76,7 @@ struct AttentionOptions {
   bool is_causal = false;
   double dropout = 0;
   const Tensor* mask = nullptr;  // [batch or 1, heads or 1, queries, keys], bool or float
+  bool stretches_heads = false;  // shared heads without the kernels' leave: only the plain form takes them
 };
 /// Queries [batch, heads, n, d]; keys and values [batch, kv heads, m, d]. Takes PyTorch's choice between its flash,
 /// memory-efficient and plain kernels.

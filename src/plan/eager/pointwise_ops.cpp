@@ -142,6 +142,13 @@ Tensor Add(Tape& tape, const Tensor& a, const Tensor& b) {
   return result;
 }
 
+Tensor MaskedFill(Tape& tape, const Tensor& x, const Tensor& mask) {
+  const std::shared_ptr<Node> node = tape.Begin({&x}, {mask});
+  Tensor result = Like(tape, x, x.dtype);
+  tape.Finish(node, result, OneNewGradient());
+  return result;
+}
+
 Tensor AddInPlace(Tape& tape, const Tensor& a, const Tensor& b) {
   const std::shared_ptr<Node> node = tape.Begin({&a, &b}, {});
   Tensor result = a;
@@ -244,6 +251,30 @@ Tensor QuickGelu(Tape& tape, const Tensor& x) {
   Tensor gate = Scale(tape, x);
   gate = ActivationSavingResult(tape, gate);
   return Multiply(tape, x, gate);
+}
+
+namespace {
+
+// The formula without a record: each operation makes one more tensor, and the last operands live until it ends.
+Tensor GeluPieces(Tape& tape, const Tensor& x) {
+  const Tensor half = Like(tape, x, x.dtype);
+  Tensor inner = Like(tape, x, x.dtype);
+  inner = Like(tape, x, x.dtype);
+  inner = Like(tape, x, x.dtype);
+  return Like(tape, x, x.dtype);
+}
+
+}  // namespace
+
+Tensor GeluInParts(Tape& tape, const Tensor& x) {
+  const std::shared_ptr<Node> node = tape.Begin({&x}, {x});
+  Tensor result = GeluPieces(tape, x);
+  tape.Finish(node, result, [](Tape& t, Node& self, const Gradients& gradients) {
+    const Tensor input = t.Empty(self.edges[0].shape, gradients[0].dtype);
+    const Tensor slope = GeluPieces(t, input);
+    return Gradients{t.Empty(self.edges[0].shape, gradients[0].dtype)};
+  });
+  return result;
 }
 
 Tensor Dropout(Tape& tape, const Tensor& x, double probability) {

@@ -1,10 +1,18 @@
 #include "plan/eager/simulation.h"
 
+#include <algorithm>
+
+#include "plan/eager/layers.h"
+
 namespace memstrata::plan::eager {
 namespace {
 
 constexpr uint32_t kSteps = 3;
 constexpr uint32_t kFirstSteadyStep = 2;
+// Of a generation, each token is one forward as the one before with a longer cache: the first and the last ones tell
+// all. As many at each end are run.
+constexpr int64_t kTokensAtEnds = 16;
+constexpr int64_t kMicroBatches = 3;  // of a step: the third one runs as the second, and so do all others
 
 class Run {
  public:
@@ -19,7 +27,8 @@ class Run {
 
   void Train() {
     for (uint32_t step = 1; step <= kSteps; ++step) {
-      for (int64_t i = 0; i < options_.accumulation; ++i) MicroStep(step);
+      const int64_t told_apart = std::min(options_.accumulation, kMicroBatches);
+      for (int64_t i = 0; i < told_apart; ++i) MicroStep(step);
       OptimizerStep(step);
     }
   }
@@ -40,17 +49,7 @@ class Run {
       MakeInputs(step);
       std::shared_ptr<KvCache> cache = RunForward(Phase::kPrefill, step, inputs_, options_.run, nullptr).cache;
       result_.kv_cache_after_prefill_bytes = LiveOf(Category::kKvCache);
-      RunOptions one = options_.run;
-      one.sequence = 1;
-      one.logits_to_keep = 0;
-      for (int64_t i = 0; i < options_.new_tokens; ++i) {
-        ModelInputs token;
-        token.ids = tape_.Empty({one.batch, 1}, DType::kInt64, Category::kInput);
-        if (one.mask != MaskKind::kNone) {
-          token.mask = tape_.Empty({one.batch, options_.run.sequence + i + 1}, DType::kInt64, Category::kInput);
-        }
-        cache = RunForward(Phase::kDecode, step, token, one, cache).cache;
-      }
+      cache = DecodeTokens(step, std::move(cache));
       result_.kv_cache_end_bytes = LiveOf(Category::kKvCache);
     }
   }
@@ -75,6 +74,33 @@ class Run {
 
  private:
   uint64_t LiveOf(Category category) const { return device_.LiveBytes()[static_cast<size_t>(category)]; }
+
+  std::shared_ptr<KvCache> DecodeTokens(uint32_t step, std::shared_ptr<KvCache> cache) {
+    const int64_t count = options_.new_tokens;
+    const int64_t skipped = count - 2 * kTokensAtEnds;
+    std::vector<int64_t> lengths;
+    for (int64_t i = 0; i < count; ++i) {
+      if (i == kTokensAtEnds && skipped > 0 && cache) {
+        GrowCache(tape_, *cache, lengths, skipped);
+        i += skipped;
+      }
+      if (cache) lengths = CacheLengths(*cache);
+      cache = DecodeToken(step, i, std::move(cache));
+    }
+    return cache;
+  }
+
+  std::shared_ptr<KvCache> DecodeToken(uint32_t step, int64_t index, std::shared_ptr<KvCache> cache) {
+    RunOptions one = options_.run;
+    one.sequence = 1;
+    one.logits_to_keep = 0;
+    ModelInputs token;
+    token.ids = tape_.Empty({one.batch, 1}, DType::kInt64, Category::kInput);
+    if (one.mask != MaskKind::kNone) {
+      token.mask = tape_.Empty({one.batch, options_.run.sequence + index + 1}, DType::kInt64, Category::kInput);
+    }
+    return RunForward(Phase::kDecode, step, token, one, std::move(cache)).cache;
+  }
 
   void MakeInputs(uint32_t step) {
     device_.Enter(Phase::kInput, step);

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "plan/eager/tensor.h"
@@ -51,6 +52,9 @@ class Tape {
   std::optional<DType> autocast() const { return autocast_; }
   void BeginAutocast(DType dtype) { autocast_ = dtype; }
   void EndAutocast();
+  /// Runs operations as they are given, as PyTorch does inside an operation that autocast has cast for.
+  std::optional<DType> SuspendAutocast() { return std::exchange(autocast_, std::nullopt); }
+  void ResumeAutocast(std::optional<DType> dtype) { autocast_ = dtype; }
 
   bool grad_enabled() const { return grad_enabled_; }
   void set_grad_enabled(bool enabled) { grad_enabled_ = enabled; }

@@ -3,6 +3,7 @@
 // when its last tensor goes, exactly as in PyTorch; so the life of a C++ variable in a model description stands for the
 // life of the Python variable that it describes.
 
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,7 +32,8 @@ constexpr uint64_t ElementBytes(DType type) {
 /// PyTorch's type promotion for the types above (two different 16-bit floats give float32).
 DType Promote(DType a, DType b);
 
-using Shape = std::vector<int64_t>;
+/// Sizes of the dimensions; no tensor of a step has more than these, so copies of shapes allocate nothing.
+using Shape = boost::container::small_vector<int64_t, 5>;
 int64_t ElementCount(const Shape& shape);
 /// The shape of an elementwise result (sizes of 1 stretch).
 Shape Broadcast(const Shape& a, const Shape& b);

@@ -28,8 +28,8 @@ struct Biases {
   Switch mlp{"mlp_bias"};
 };
 
-enum class NormPlace : uint8_t { kBefore, kAfter, kBoth };  // of attention and MLP
-enum class QkNorm : uint8_t { kNone, kHead, kWide };        // of queries and keys: one head's width, or all heads'
+enum class NormPlace : uint8_t { kBefore, kAfter, kBoth };    // of attention and MLP
+enum class QkNorm : uint8_t { kNone, kHead, kWide, kHeads };  // of queries and keys: one head's width, or all heads'
 enum class PositionKind : uint8_t { kRotary, kLearned, kNone };
 
 /// Which layers see only a window of earlier tokens, where `layer_types` does not say.
@@ -68,7 +68,11 @@ struct DecoderFamily {
   bool norms_embedding = false;
   bool scales_residual = false;  // results of both blocks are multiplied before they are added
   bool scales_logits = false;
-  int64_t usual_width = 0;  // of the MLP in hidden sizes; 0: the configuration must say
+  bool keeps_all_logits = false;  // the class cannot compute the last ones alone
+  AttentionForm attention_form = AttentionForm::kCommon;
+  RotaryForm rotary = {};
+  int64_t usual_width = 0;     // of the MLP in hidden sizes; 0: the configuration must say
+  int64_t usual_head_dim = 0;  // where the configuration has no such key; 0: the hidden size's share
   WindowRule window = {};
   Status (*special)(const ConfigJson&, DecoderSpec&) = nullptr;  // what no switch says
 };
@@ -95,6 +99,11 @@ Status ApplyFalcon(const ConfigJson& config, DecoderSpec& spec);
 Status ApplyGptOss(const ConfigJson& config, DecoderSpec& spec);
 Status ApplyGptBigcode(const ConfigJson& config, DecoderSpec& spec);
 Status ApplyQwen1(const ConfigJson& config, DecoderSpec& spec);
+Status ApplyCohere(const ConfigJson& config, DecoderSpec& spec);
+Status ApplyNemotron(const ConfigJson& config, DecoderSpec& spec);
+Status ApplyGlm(const ConfigJson& config, DecoderSpec& spec);
+Status ApplySeedOss(const ConfigJson& config, DecoderSpec& spec);
+Status ApplyGptNeo(const ConfigJson& config, DecoderSpec& spec);
 Status ApplyMllama(const ConfigJson& config, DecoderSpec& spec);
 
 }  // namespace memstrata::plan

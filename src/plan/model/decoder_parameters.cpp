@@ -56,7 +56,10 @@ void AddAttention(const DecoderSpec& spec, ParameterBuilder& build) {
     build.Linear("qkv_proj", q + 2 * kv, spec.hidden, spec.qkv_bias, Role::kColumn);
   }
   build.Linear("o_proj", spec.hidden, q, spec.out_bias, Role::kRow);
-  if (spec.qk_norm) {
+  if (spec.qk_norm && spec.qk_norm_has_heads) {
+    build.Add("q_norm.weight", {spec.heads, spec.head_dim}, Role::kNorm);
+    build.Add("k_norm.weight", {spec.kv_heads, spec.head_dim}, Role::kNorm);
+  } else if (spec.qk_norm) {
     build.Norm("q_norm", spec.qk_norm_is_wide ? q : spec.head_dim, false);
     build.Norm("k_norm", spec.qk_norm_is_wide ? kv : spec.head_dim, false);
   }
@@ -168,8 +171,14 @@ std::vector<BufferSpec> DecoderBuffers(const DecoderSpec& spec) {
   if (spec.rotary_dim > 0) buffers.push_back({"rotary inverse frequencies", {spec.rotary_dim / 2}, 4});
   if (spec.has_local_rotary) {
     buffers.push_back({"local rotary inverse frequencies", {spec.rotary_dim / 2}, 4});
-    buffers.push_back({"embedding scale", {1}, 4});
+    buffers.push_back({"embedding scale", {1}, 0});
   }
+  // OLMo 3 keeps one for layers with a window and one for the others, StableLM one more in each layer.
+  const int64_t more = spec.model_type == "olmo3" ? 1 : spec.model_type == "stablelm" ? spec.layer_count : 0;
+  for (int64_t i = 0; i < more; ++i)
+    buffers.push_back({"further rotary inverse frequencies", {spec.rotary_dim / 2}, 4});
+  if (spec.model_type == "gpt_bigcode")
+    buffers.push_back({"triangular mask", {spec.position_count, spec.position_count}, 1});
   if (!spec.has_gpt2_buffers) return buffers;
   for (int64_t layer = 0; layer < spec.layer_count; ++layer) {
     buffers.push_back({"triangular mask", {spec.position_count, spec.position_count}, 1});

@@ -11,7 +11,7 @@ namespace memstrata::plan {
 namespace {
 
 // Width of one head, and how heads are shared.
-Status ReadHeads(const ConfigJson& config, DecoderSpec& spec) {
+Status ReadHeads(const ConfigJson& config, int64_t usual_head_dim, DecoderSpec& spec) {
   MEMSTRATA_ASSIGN_OR_RETURN(spec.heads,
                              config.RequiredIntegerOf({"num_attention_heads", "n_head", "n_heads", "num_heads"}));
   MEMSTRATA_ASSIGN_OR_RETURN(
@@ -19,6 +19,8 @@ Status ReadHeads(const ConfigJson& config, DecoderSpec& spec) {
   const std::initializer_list<std::string_view> width_keys = {"head_dim", "kv_channels", "attention_head_dim"};
   if (config.HasOneOf(width_keys)) {
     MEMSTRATA_ASSIGN_OR_RETURN(spec.head_dim, config.RequiredIntegerOf(width_keys));
+  } else if (usual_head_dim > 0 && !config.Mentions("head_dim")) {
+    spec.head_dim = usual_head_dim;
   } else {
     MEMSTRATA_TRY(CheckHeads(spec.hidden, spec.heads));
     spec.head_dim = spec.hidden / spec.heads;
@@ -55,11 +57,11 @@ Status CheckSizes(const DecoderSpec& spec) {
 }
 
 // What all decoders have, under the names that they have for it.
-Status ReadCommon(const ConfigJson& config, DecoderSpec& spec) {
+Status ReadCommon(const ConfigJson& config, int64_t usual_head_dim, DecoderSpec& spec) {
   MEMSTRATA_ASSIGN_OR_RETURN(spec.layer_count,
                              config.Layers({"num_hidden_layers", "n_layer", "num_layers", "n_layers"}));
   MEMSTRATA_ASSIGN_OR_RETURN(spec.hidden, config.RequiredIntegerOf({"hidden_size", "n_embd", "d_model", "n_embed"}));
-  MEMSTRATA_TRY(ReadHeads(config, spec));
+  MEMSTRATA_TRY(ReadHeads(config, usual_head_dim, spec));
   MEMSTRATA_ASSIGN_OR_RETURN(spec.vocabulary, config.RequiredIntegerOf({"vocab_size", "padded_vocab_size"}));
   spec.embedding_width = spec.hidden;
   spec.rotary_dim = spec.head_dim;
@@ -84,6 +86,8 @@ Status ReadLatentAttention(const ConfigJson& config, DecoderSpec& spec) {
 
 ActivationKind ActivationOf(const std::string& name) {
   if (name == "gelu_new" || name == "gelu_fast") return ActivationKind::kGeluNew;
+  if (name == "relu2") return ActivationKind::kSquaredRelu;
+  if (name == "bloom_gelu") return ActivationKind::kGeluInParts;
   if (name == "quick_gelu") return ActivationKind::kQuickGelu;
   if (name == "relu" || name == "tanh" || name == "sigmoid") return ActivationKind::kSavesResult;
   return ActivationKind::kSavesInput;
@@ -101,7 +105,8 @@ bool IsSimulated(const DecoderSpec& spec) {
   // A model without a final norm (OPT 350M) orders its norms in another way.
   const DecoderFamily* family = FindDecoderFamily(spec.model_type);
   return family != nullptr && family->is_simulated && spec.experts.count == 0 && spec.has_final_norm &&
-         spec.embedding_width == spec.hidden;
+         spec.embedding_width == spec.hidden &&
+         !(spec.attention_form == AttentionForm::kBroadcast && spec.rotary_dim == 0);  // Falcon with ALiBi
 }
 
 Result<DecoderSpec> ReadDecoder(const ConfigJson& config, const std::string& model_type) {
@@ -110,7 +115,7 @@ Result<DecoderSpec> ReadDecoder(const ConfigJson& config, const std::string& mod
   const DecoderFamily& family = known != nullptr ? *known : *FindDecoderFamily("llama");
   DecoderSpec spec;
   spec.model_type = model_type;
-  MEMSTRATA_TRY(ReadCommon(config, spec));
+  MEMSTRATA_TRY(ReadCommon(config, family.usual_head_dim, spec));
   ApplySwitches(family, config, spec);
   if (family.position == PositionKind::kLearned) {
     MEMSTRATA_ASSIGN_OR_RETURN(spec.position_count,

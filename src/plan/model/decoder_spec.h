@@ -18,12 +18,20 @@ enum class NormKind : uint8_t {
   kRmsWide,  // its weight is multiplied before the result goes back to the narrow format (OLMo 2)
   kRmsPlusOne,
   kLayer,
+  kLayerWide,     // computed in float32 and given back in the input's format; it may have no weight (OLMo)
+  kLayerInParts,  // the same, operation by operation (Cohere)
+  kLayerPlusOne,  // one is added to its weight; autocast runs it in the low precision (Nemotron)
 };
+constexpr bool IsRootMeanSquare(NormKind kind) {
+  return kind == NormKind::kRms || kind == NormKind::kRmsWide || kind == NormKind::kRmsPlusOne;
+}
 enum class ActivationKind : uint8_t {
   kSavesInput,   // silu, gelu
   kSavesResult,  // relu, tanh
   kGeluNew,      // the tanh form written out in Python
   kQuickGelu,
+  kSquaredRelu,
+  kGeluInParts,  // a function of its own that saves the input and computes the rest in pieces (BLOOM)
 };
 /// The kind for a `hidden_act` of Hugging Face.
 ActivationKind ActivationOf(const std::string& name);
@@ -33,6 +41,31 @@ enum class QkvLayout : uint8_t {
   kFusedSplit,   // one, split along the width (GPT-2)
   kFusedChunk,   // one, split within each head (GPT-NeoX)
   kFusedSlices,  // one, three slices (Phi-3)
+  kFusedThirds,  // one, three slices of each head (BLOOM)
+  kFusedQuery,   // one, a slice of queries, and keys and values copied out of it (Falcon 7B)
+  kFusedGroups,  // one, all three copied out of it, keys and values for each head (Falcon 40B)
+};
+
+/// How transformers 4.57 writes a family's attention.
+enum class AttentionForm : uint8_t {
+  kCommon,     // through its common interface
+  kRepeated,   // shared keys and values are repeated before every kernel (StableLM, Nemotron)
+  kBroadcast,  // the kernel stretches them, which only its plain form does (Falcon)
+  kAlibi,      // distances are added to the scores by the product itself (BLOOM); in pieces only
+  kAddedBias,  // distances are added after it, in float32 (MPT); in pieces only
+  kFloat32,    // scores in float32 (GPT-Neo); in pieces only
+};
+
+/// Forms for which transformers has no fused kernel.
+constexpr bool IsInPieces(AttentionForm form) {
+  return form == AttentionForm::kAlibi || form == AttentionForm::kAddedBias || form == AttentionForm::kFloat32;
+}
+
+/// How positions turn queries and keys.
+struct RotaryForm {
+  bool interleaves = false;    // cos and sin are spread over pairs in each layer
+  bool is_float32 = false;     // queries and keys are turned in float32
+  bool is_of_windows = false;  // layers without a window do not turn, where there is one
 };
 
 /// Routed experts in place of some layers' MLP.
@@ -100,7 +133,10 @@ struct DecoderSpec {
   bool mlp_bias = false;
   bool head_bias = false;
   bool qk_norm = false;            // per head, before the rotary embedding
+  bool qk_norm_has_heads = false;  // one weight for each head's width (Cohere)
   bool parallel_residual = false;  // attention and MLP read the same residual
+  bool adds_in_place = false;      // attention's result onto the MLP's (Falcon)
+  bool adds_to_residual = false;   // attention's result first, then the MLP's (Cohere)
   bool shares_norm = false;        // … and the same norm
   bool norms_outputs = false;      // extra norms after attention and MLP (Gemma 2)
   bool norms_inputs = true;        // false: only the outputs are normed (OLMo 2)
@@ -123,6 +159,10 @@ struct DecoderSpec {
   double embedding_dropout = 0;
   double attention_dropout = 0;
   double residual_dropout = 0;
+  AttentionForm attention_form = AttentionForm::kCommon;
+  RotaryForm rotary;
+  bool keeps_all_logits = false;  // the class has no way to compute the last ones alone
+  bool recomputes = true;         // false: the class takes gradient checkpointing and does not do it (GPT-BigCode)
   bool caps_logits = false;
   bool caps_scores = false;              // attention scores pass a scaled tanh
   bool concatenates_rotary = false;      // Phi-3 joins the turned part with an empty rest

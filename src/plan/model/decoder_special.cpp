@@ -44,8 +44,10 @@ Status ApplyOpt(const ConfigJson& config, DecoderSpec& spec) {
 }
 
 Status ApplyGemma2(const ConfigJson& config, DecoderSpec& spec) {
-  spec.caps_logits = config.Number("final_logit_softcapping").has_value();
-  spec.caps_scores = config.Number("attn_logit_softcapping").has_value();
+  // The class caps both where the configuration has no such key; null switches a cap off.
+  const auto caps = [&](const char* key) { return !config.Mentions(key) || config.Number(key).has_value(); };
+  spec.caps_logits = caps("final_logit_softcapping");
+  spec.caps_scores = caps("attn_logit_softcapping");
   return {};
 }
 
@@ -95,8 +97,14 @@ Status ApplyFalcon(const ConfigJson& config, DecoderSpec& spec) {
   spec.parallel_residual = is_new || config.Flag("parallel_attn", true);
   spec.shares_norm = spec.parallel_residual && norms == 1;
   spec.activation = ActivationKind::kSavesInput;
+  spec.adds_in_place = spec.parallel_residual;
+  if (config.Flag("alibi", false)) spec.rotary_dim = 0;
+  spec.residual_dropout = config.Number("hidden_dropout").value_or(0);
+  spec.qkv = QkvLayout::kFusedGroups;
   if (is_new) return {};
-  spec.kv_heads = config.Flag("multi_query", true) ? 1 : spec.heads;
+  const bool shares_all = config.Flag("multi_query", true);
+  spec.kv_heads = shares_all ? 1 : spec.heads;
+  spec.qkv = shares_all ? QkvLayout::kFusedQuery : QkvLayout::kFusedThirds;
   return {};
 }
 
@@ -107,6 +115,37 @@ Status ApplyGptOss(const ConfigJson&, DecoderSpec& spec) {
 
 Status ApplyGptBigcode(const ConfigJson& config, DecoderSpec& spec) {
   if (config.Flag("multi_query", true)) spec.kv_heads = 1;
+  spec.recomputes = false;
+  spec.embedding_dropout = config.Number("embd_pdrop").value_or(0.1);
+  spec.attention_dropout = config.Number("attn_pdrop").value_or(0.1);
+  spec.residual_dropout = config.Number("resid_pdrop").value_or(0.1);
+  return {};
+}
+
+Status ApplyCohere(const ConfigJson&, DecoderSpec& spec) {
+  spec.adds_to_residual = true;
+  return {};
+}
+
+Status ApplyNemotron(const ConfigJson& config, DecoderSpec& spec) {
+  spec.rotary_dim = Share(spec.head_dim, config.Number("partial_rotary_factor").value_or(0.5));
+  spec.concatenates_rotary = true;
+  return {};
+}
+
+Status ApplyGlm(const ConfigJson& config, DecoderSpec& spec) { return ApplyNemotron(config, spec); }
+
+Status ApplySeedOss(const ConfigJson& config, DecoderSpec& spec) {
+  spec.attention_dropout = config.Number("attention_dropout").value_or(0.1);
+  spec.residual_dropout = config.Number("residual_dropout").value_or(0.1);
+  return {};
+}
+
+Status ApplyGptNeo(const ConfigJson& config, DecoderSpec& spec) {
+  MEMSTRATA_ASSIGN_OR_RETURN(spec.position_count, config.Integer("max_position_embeddings", 2048));
+  spec.has_gpt2_buffers = true;
+  spec.embedding_dropout = config.Number("embed_dropout").value_or(0);
+  spec.residual_dropout = config.Number("resid_dropout").value_or(0);
   return {};
 }
 

@@ -1,272 +1,59 @@
 #include "plan/model/diffusion_spec.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace memstrata::plan {
 namespace {
 
-constexpr int64_t kMostBlocks = 4096;
-constexpr int64_t kLargestChannels = int64_t{1} << 15;
-
-void AddConvolution(const std::string& name, int64_t in, int64_t out, int64_t width, ParameterBuilder& build) {
-  build.Add(name + ".weight", {out, in, width, width}, Role::kConvolution);
-  build.Add(name + ".bias", {out}, Role::kColumnBias);
-}
-
-void AddLinear(const std::string& name, int64_t in, int64_t out, bool bias, ParameterBuilder& build) {
-  build.Linear(name, out, in, bias, Role::kReplicatedLinear);
-}
-
-struct UnetShape {
-  std::vector<int64_t> channels;
-  std::vector<int64_t> depths;  // transformer blocks of a level, 0: none
-  int64_t middle_depth = 1;
-  int64_t layers = 2;
-  int64_t context = 0;
-  int64_t step_width = 0;
-  int64_t side = 0;  // of the sample, in latent pixels
-  bool projects_linearly = false;
+struct DiffusionModel {
+  std::string_view class_name;
+  Result<DiffusionSpec> (*read)(const ConfigJson& config, ParameterBuilder& build);
 };
 
-class UnetBuilder {
- public:
-  UnetBuilder(const UnetShape& shape, ParameterBuilder& build, DiffusionSpec& spec)
-      : shape_(shape), build_(build), spec_(spec), side_(shape.side) {}
-
-  void Down() {
-    channels_ = shape_.channels.front();
-    skips_.push_back(channels_);
-    for (size_t level = 0; level < shape_.channels.size(); ++level) {
-      for (int64_t layer = 0; layer < shape_.layers; ++layer) {
-        Block(channels_, level);
-        skips_.push_back(channels_);
-      }
-      if (level + 1 == shape_.channels.size()) continue;
-      AddConvolution(Name("downsample"), channels_, channels_, 3, build_);
-      side_ = (side_ + 1) / 2;
-      skips_.push_back(channels_);
-    }
-  }
-
-  void Middle() {
-    Residual(channels_, channels_);
-    Transformer(channels_, shape_.middle_depth);
-    Residual(channels_, channels_);
-  }
-
-  void Up() {
-    for (size_t level = shape_.channels.size(); level-- > 0;) {
-      for (int64_t layer = 0; layer <= shape_.layers; ++layer) {
-        const int64_t skip = skips_.back();
-        skips_.pop_back();
-        Block(channels_ + skip, level);
-      }
-      if (level == 0) continue;
-      side_ *= 2;
-      AddConvolution(Name("upsample"), channels_, channels_, 3, build_);
-    }
-  }
-
- private:
-  std::string Name(const char* what) { return fmt::format("{}.{}", what, count_++); }
-
-  void Block(int64_t in, size_t level) {
-    channels_ = shape_.channels[level];
-    Residual(in, channels_);
-    if (shape_.depths[level] > 0) Transformer(channels_, shape_.depths[level]);
-  }
-
-  // Two norms, activations and convolutions; inputs of each are kept.
-  void Residual(int64_t in, int64_t out) {
-    const std::string name = Name("residual");
-    build_.Norm(name + ".first_norm", in, true);
-    AddConvolution(name + ".first", in, out, 3, build_);
-    AddLinear(name + ".step", shape_.step_width, out, true, build_);
-    build_.Norm(name + ".second_norm", out, true);
-    AddConvolution(name + ".second", out, out, 3, build_);
-    if (in != out) AddConvolution(name + ".shortcut", in, out, 1, build_);
-    spec_.AddBlock(3 * (in + out) * side_ * side_, in * side_ * side_);
-  }
-
-  void Projection(const std::string& name, int64_t width) {
-    if (shape_.projects_linearly) {
-      AddLinear(name, width, width, true, build_);
-    } else {
-      AddConvolution(name, width, width, 1, build_);
-    }
-  }
-
-  // 28 elements a channel and block: three norms and what follows them, queries, keys, values and results of both
-  // attentions, and a gated MLP of four times the width.
-  void Transformer(int64_t width, int64_t depth) {
-    const std::string name = Name("transformer");
-    build_.Norm(name + ".norm", width, true);
-    Projection(name + ".in", width);
-    for (int64_t i = 0; i < depth; ++i) {
-      const std::string block = fmt::format("{}.{}", name, i);
-      for (const char* norm : {".first_norm", ".second_norm", ".third_norm"}) build_.Norm(block + norm, width, true);
-      for (const char* part : {".self.q", ".self.k", ".self.v", ".cross.q"})
-        AddLinear(block + part, width, width, false, build_);
-      for (const char* part : {".cross.k", ".cross.v"}) AddLinear(block + part, shape_.context, width, false, build_);
-      for (const char* part : {".self.out", ".cross.out"}) AddLinear(block + part, width, width, true, build_);
-      AddLinear(block + ".gate_up", width, 8 * width, true, build_);
-      AddLinear(block + ".down", 4 * width, width, true, build_);
-    }
-    Projection(name + ".out", width);
-    spec_.AddBlock((3 + 28 * depth) * width * side_ * side_, width * side_ * side_);
-  }
-
-  const UnetShape& shape_;
-  ParameterBuilder& build_;
-  DiffusionSpec& spec_;
-  int64_t side_;
-  int64_t channels_ = 0;
-  int64_t count_ = 0;
-  std::vector<int64_t> skips_;
+constexpr DiffusionModel kModels[] = {
+    {"UNet2DConditionModel", ReadUnet},
+    {"FluxTransformer2DModel", ReadFlux},
+    {"SD3Transformer2DModel", ReadStableDiffusion3},
+    {"HunyuanVideoTransformer3DModel", ReadHunyuanVideo},
+    {"QwenImageTransformer2DModel", ReadQwenImage},
+    {"CogVideoXTransformer3DModel", ReadCogVideoX},
+    {"DiTTransformer2DModel", ReadDit},
+    {"PixArtTransformer2DModel", ReadPixArt},
+    {"Transformer2DModel", ReadPatchTransformer},
+    {"HunyuanDiT2DModel", ReadHunyuanDit},
+    {"WanTransformer3DModel", ReadWan},
+    {"LTXVideoTransformer3DModel", ReadLtxVideo},
 };
 
-// One number for all levels or one for each.
-Result<std::vector<int64_t>> PerLevel(const ConfigJson& config, const char* key, size_t levels) {
-  std::vector<int64_t> values = config.Integers(key);
-  if (values.empty()) {
-    MEMSTRATA_ASSIGN_OR_RETURN(const int64_t same, config.Integer(key, 1));
-    values.assign(levels, same);
-  }
-  if (values.size() != levels) {
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} has {} values for {} levels.", key, values.size(), levels));
-  }
-  return values;
-}
-
-Result<UnetShape> ReadUnetShape(const ConfigJson& config) {
-  UnetShape shape;
-  shape.channels = config.Integers("block_out_channels");
-  const std::vector<std::string> kinds = config.Texts("down_block_types");
-  if (shape.channels.empty() || kinds.size() != shape.channels.size()) {
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("block_out_channels has {} levels, down_block_types {}; a UNet needs as many of both.",
-                            shape.channels.size(), kinds.size()));
-  }
-  MEMSTRATA_ASSIGN_OR_RETURN(shape.depths, PerLevel(config, "transformer_layers_per_block", kinds.size()));
-  shape.middle_depth = shape.depths.back();  // also where the last level itself has none
-  for (size_t i = 0; i < kinds.size(); ++i) {
-    if (kinds[i] == "DownBlock2D") shape.depths[i] = 0;
-    if (kinds[i] == "CrossAttnDownBlock2D" || kinds[i] == "DownBlock2D") continue;
-    return Fail(ErrorCode::kInvalidArgument, fmt::format("The block type \"{}\" of a UNet is not known.", kinds[i]));
-  }
-  MEMSTRATA_ASSIGN_OR_RETURN(shape.layers, config.Integer("layers_per_block", 2));
-  MEMSTRATA_ASSIGN_OR_RETURN(shape.context, config.Integer("cross_attention_dim", 1280));
-  MEMSTRATA_ASSIGN_OR_RETURN(shape.side, config.Integer("sample_size", 64));
-  constexpr int64_t kLargestSide = 4096;
-  for (const int64_t channels : shape.channels) {
-    if (channels <= 0 || channels > kLargestChannels || shape.side > kLargestSide)
-      return Fail(ErrorCode::kInvalidArgument,
-                  fmt::format("A UNet of {} channels on samples of {}.", channels, shape.side));
-  }
-  shape.projects_linearly = config.Flag("use_linear_projection", false);
-  shape.step_width = 4 * shape.channels.front();
-  int64_t most = shape.middle_depth + std::min(shape.layers, kMostBlocks) * static_cast<int64_t>(kinds.size());
-  for (const int64_t depth : shape.depths) most += depth * std::min(shape.layers, kMostBlocks);
-  if (most > kMostBlocks || shape.layers > kMostBlocks)
-    return Fail(ErrorCode::kInvalidArgument, fmt::format("A UNet of {} blocks.", most));
-  return shape;
-}
-
-Result<DiffusionSpec> ReadUnet(const ConfigJson& config, ParameterBuilder& build) {
-  DiffusionSpec spec;
-  MEMSTRATA_ASSIGN_OR_RETURN(const UnetShape shape, ReadUnetShape(config));
-  MEMSTRATA_ASSIGN_OR_RETURN(const int64_t in, config.Integer("in_channels", 4));
-  MEMSTRATA_ASSIGN_OR_RETURN(const int64_t out, config.Integer("out_channels", 4));
-  MEMSTRATA_ASSIGN_OR_RETURN(const int64_t added, config.Integer("projection_class_embeddings_input_dim", 0));
-  const int64_t first = shape.channels.front();
-  AddConvolution("first", in, first, 3, build);
-  AddLinear("step.first", first, shape.step_width, true, build);
-  AddLinear("step.second", shape.step_width, shape.step_width, true, build);
-  if (added > 0) {
-    AddLinear("added.first", added, shape.step_width, true, build);
-    AddLinear("added.second", shape.step_width, shape.step_width, true, build);
-  }
-  UnetBuilder blocks(shape, build, spec);
-  blocks.Down();
-  blocks.Middle();
-  blocks.Up();
-  build.Norm("last_norm", first, true);
-  AddConvolution("last", first, out, 3, build);
-  return spec;
-}
-
-// Blocks that see image and text apart, then blocks that see both as one sequence.
-Result<DiffusionSpec> ReadFlux(const ConfigJson& config, ParameterBuilder& build) {
-  constexpr int64_t kStepChannels = 256;
-  constexpr int64_t kImageTokens = 4096;  // 1024 x 1024 pixels
-  constexpr int64_t kTextTokens = 512;
-  constexpr int64_t kSavedEach = 22;  // elements a channel: norms, modulation, QKV, their norms, attention, MLP, gates
-  MEMSTRATA_ASSIGN_OR_RETURN(const int64_t heads, config.RequiredInteger("num_attention_heads"));
-  MEMSTRATA_ASSIGN_OR_RETURN(const int64_t head_dim, config.RequiredInteger("attention_head_dim"));
-  MEMSTRATA_ASSIGN_OR_RETURN(const int64_t pairs, config.RequiredInteger("num_layers"));
-  MEMSTRATA_ASSIGN_OR_RETURN(const int64_t singles, config.Integer("num_single_layers", 0));
-  MEMSTRATA_ASSIGN_OR_RETURN(const int64_t channels, config.RequiredInteger("in_channels"));
-  MEMSTRATA_ASSIGN_OR_RETURN(const int64_t text, config.RequiredInteger("joint_attention_dim"));
-  MEMSTRATA_ASSIGN_OR_RETURN(const int64_t pooled, config.RequiredInteger("pooled_projection_dim"));
-  if (heads > kLargestChannels || head_dim > kLargestChannels)
-    return Fail(ErrorCode::kInvalidArgument, fmt::format("{} heads of width {}.", heads, head_dim));
-  if (pairs + singles > kMostBlocks)
-    return Fail(ErrorCode::kInvalidArgument, fmt::format("A transformer of {} blocks.", pairs + singles));
-  const int64_t width = heads * head_dim;
-  const auto embed = [&](const std::string& name, int64_t in) {
-    AddLinear(name + ".first", in, width, true, build);
-    AddLinear(name + ".second", width, width, true, build);
-  };
-  AddLinear("image_in", channels, width, true, build);
-  AddLinear("text_in", text, width, true, build);
-  embed("step", kStepChannels);
-  if (config.Flag("guidance_embeds", false)) embed("guidance", kStepChannels);
-  embed("pooled", pooled);
-  DiffusionSpec spec;
-  const int64_t elements = (kImageTokens + kTextTokens) * width;
-  for (int64_t i = 0; i < pairs; ++i) {
-    for (const char* side : {"image", "text"}) {
-      const std::string name = fmt::format("pairs.{}.{}", i, side);
-      AddLinear(name + ".modulation", width, 6 * width, true, build);
-      for (const char* part : {".q", ".k", ".v", ".out"}) AddLinear(name + part, width, width, true, build);
-      for (const char* part : {".q_norm", ".k_norm"}) build.Norm(name + part, head_dim, false);
-      AddLinear(name + ".up", width, 4 * width, true, build);
-      AddLinear(name + ".down", 4 * width, width, true, build);
-    }
-    spec.AddBlock(kSavedEach * elements, elements);
-  }
-  for (int64_t i = 0; i < singles; ++i) {
-    const std::string name = fmt::format("singles.{}", i);
-    AddLinear(name + ".modulation", width, 3 * width, true, build);
-    for (const char* part : {".q", ".k", ".v"}) AddLinear(name + part, width, width, true, build);
-    for (const char* part : {".q_norm", ".k_norm"}) build.Norm(name + part, head_dim, false);
-    AddLinear(name + ".up", width, 4 * width, true, build);
-    AddLinear(name + ".out", 5 * width, width, true, build);
-    spec.AddBlock(kSavedEach * elements, elements);
-  }
-  AddLinear("last_modulation", width, 2 * width, true, build);
-  AddLinear("last", width, channels, true, build);
-  return spec;
+const DiffusionModel* Find(std::string_view class_name) {
+  const auto* found = std::find_if(std::begin(kModels), std::end(kModels),
+                                   [&](const DiffusionModel& model) { return model.class_name == class_name; });
+  return found == std::end(kModels) ? nullptr : found;
 }
 
 }  // namespace
 
-void DiffusionSpec::AddBlock(int64_t saved_elements, int64_t input_elements) {
-  saved += saved_elements;
-  inputs += input_elements;
-  largest = std::max(largest, saved_elements);
+void SampleElements::Add(const SampleElements& other) {
+  fixed += other.fixed;
+  each_image_token += other.each_image_token;
+  each_text_token += other.each_text_token;
+}
+
+void DiffusionSpec::AddBlock(const SampleElements& saved_elements, const SampleElements& input_elements) {
+  saved.Add(saved_elements);
+  inputs.Add(input_elements);
+  if (saved_elements.Of(image_tokens, text_tokens) > largest.Of(image_tokens, text_tokens)) largest = saved_elements;
   ++block_count;
 }
 
-bool IsDiffusion(std::string_view class_name) {
-  return class_name == "UNet2DConditionModel" || class_name == "FluxTransformer2DModel";
+void DiffusionSpec::AddBlock(int64_t saved_elements, int64_t input_elements) {
+  AddBlock({static_cast<double>(saved_elements), 0, 0}, {static_cast<double>(input_elements), 0, 0});
 }
 
+bool IsDiffusion(std::string_view class_name) { return Find(class_name) != nullptr; }
+
 Result<DiffusionSpec> ReadDiffusion(const ConfigJson& config, std::string_view class_name, ParameterBuilder& build) {
-  return class_name == "UNet2DConditionModel" ? ReadUnet(config, build) : ReadFlux(config, build);
+  return Find(class_name)->read(config, build);
 }
 
 }  // namespace memstrata::plan

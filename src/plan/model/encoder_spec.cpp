@@ -66,13 +66,20 @@ Status ReadImageClasses(const ConfigJson& config, EncoderSpec& spec) {
   return {};
 }
 
+// Of CLIP's classes in transformers; published configurations leave them out.
+constexpr std::string_view kClipText =
+    R"({"hidden_size": 512, "intermediate_size": 2048, "num_hidden_layers": 12, "num_attention_heads": 8})";
+constexpr std::string_view kClipImage = R"({"hidden_size": 768, "intermediate_size": 3072, "patch_size": 32})";
+
 Status ReadContrast(const ConfigJson& config, EncoderSpec& spec) {
   spec.task = EncoderTask::kContrast;
-  const std::optional<ConfigJson> text_config = config.Object("text_config");
-  const std::optional<ConfigJson> image_config = config.Object("vision_config");
+  std::optional<ConfigJson> text_config = config.Object("text_config");
+  std::optional<ConfigJson> image_config = config.Object("vision_config");
   if (!text_config || !image_config) {
     return Fail(ErrorCode::kInvalidArgument, "A CLIP configuration needs \"text_config\" and \"vision_config\".");
   }
+  text_config = text_config->WithDefaults(kClipText);
+  image_config = image_config->WithDefaults(kClipImage);
   MEMSTRATA_ASSIGN_OR_RETURN(spec.text_stack, ReadStack(*text_config, "text.encoder."));
   MEMSTRATA_ASSIGN_OR_RETURN(spec.image_stack, ReadStack(*image_config, "vision.encoder."));
   spec.text_stack.activation = ActivationOf(text_config->Text("hidden_act").value_or("quick_gelu"));

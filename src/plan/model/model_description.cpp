@@ -156,6 +156,13 @@ Status UseConfig(const ConfigJson& config, ModelDescription& model) {
     MEMSTRATA_ASSIGN_OR_RETURN(model.diffusion, ReadDiffusion(config, class_name, build));
     model.model_type = class_name;
     model.parameters = build.Take();
+    model.buffers = model.diffusion->buffers;
+    if (model.diffusion->image_tokens > 0) {
+      model.notes.push_back(fmt::format(
+          "A sample is {}: {} tokens (--image-tokens gives another number){}.", model.diffusion->sample,
+          model.diffusion->image_tokens,
+          model.diffusion->text_tokens == 0 ? "" : fmt::format(", with {} of text", model.diffusion->text_tokens)));
+    }
     return {};
   }
   if (!IsDecoder(type) && (config.Has("vision_config") || config.Has("text_config")))
@@ -217,12 +224,7 @@ Result<ModelDescription> DescribeConfig(std::string_view json_text, std::string 
   }
   MEMSTRATA_TRY(UseConfig(config, model));
   MEMSTRATA_TRY(CheckSize(model));
-  std::string unknown_format;
-  model.stored_format = ReadStoredFormat(config, unknown_format);
-  if (!unknown_format.empty()) {
-    model.notes.push_back(fmt::format(
-        "The weights are quantised by \"{}\" in a form that is not known; give --weights.", unknown_format));
-  }
+  model.stored_format = ReadStoredFormat(config, model.notes);
   const std::vector<std::string> unused = MarkUnconverted(config, model.parameters);
   if (!unused.empty()) {
     model.notes.push_back(fmt::format(

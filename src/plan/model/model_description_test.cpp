@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "plan/model/adapter_targets.h"
+
 namespace memstrata::plan {
 namespace {
 
@@ -82,7 +84,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{
             R"({"_class_name": "UNet2DConditionModel", "block_out_channels": [8, 8], "down_block_types": ["DownBlock2D", "X"]})",
             "\"X\""},
-        BadConfig{R"({"_class_name": "FluxTransformer2DModel"})", "num_attention_heads"},
+        BadConfig{R"({"_class_name": "FluxTransformer2DModel", "num_attention_heads": 0})", "0 heads of width 128"},
+        BadConfig{R"({"_class_name": "SD3Transformer2DModel", "num_layers": 5000})", "5000 layers"},
+        BadConfig{R"({"_class_name": "WanTransformer3DModel", "patch_size": [1, 0, 2]})", "Patches of 0"},
+        BadConfig{R"({"_class_name": "LTXVideoTransformer3DModel", "caption_channels": 100000})",
+                  "no denoiser has that"},
+        BadConfig{R"({"_class_name": "Transformer2DModel", "norm_type": "group"})", "\"group\" is not known"},
         BadConfig{R"({"model_type": "mamba", "hidden_size": 8, "num_hidden_layers": 1})", "vocab_size"},
         BadConfig{R"({"model_type": "mamba2", "hidden_size": 8, "num_hidden_layers": 1, "vocab_size": 9, "num_heads": 4,
                       "n_groups": 3})",
@@ -155,6 +162,45 @@ TEST(ModelDescription, TheStoredFormatIsRead) {
       "config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "float"}}}})"),
             WeightFormat::kFp8);
   EXPECT_EQ(format(R"({"quant_method": "unheard"})"), std::nullopt);
+}
+
+TEST(ModelDescription, GroupsOfAnotherSizeAreSaid) {
+  const auto notes = [](const char* quantization) {
+    return DescribeConfig(std::string(R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 1,
+        "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 100, "quantization_config": )") +
+                              quantization + "}",
+                          "test")
+        ->notes;
+  };
+  EXPECT_TRUE(notes(R"({"quant_method": "awq", "bits": 4, "group_size": 128})").empty());
+  const std::vector<std::string> small = notes(R"({"quant_method": "gptq", "bits": 4, "group_size": 32})");
+  ASSERT_EQ(small.size(), 1u);
+  EXPECT_NE(small[0].find("for each 32; they are planned with one for each 128, which is 0.47 bits a weight too few"),
+            std::string::npos)
+      << small[0];
+  const std::vector<std::string> rows = notes(R"({"quant_method": "gptq", "bits": 4, "group_size": -1})");
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_NE(rows[0].find("a whole row"), std::string::npos) << rows[0];
+}
+
+TEST(ModelDescription, AClipConfigurationOfDefaultsAloneIsCounted) {
+  const Result<ModelDescription> model =
+      DescribeConfig(R"({"model_type": "clip", "text_config": {}, "vision_config": {}})", "test");
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ(model->parameter_count, 151277313);  // openai/clip-vit-base-patch32
+}
+
+TEST(ModelDescription, AdaptersStandAtALayersOwnNames) {
+  const auto targets = [](const char* type, const char* name) { return AdapterTargets(type, {name}); };
+  EXPECT_EQ(targets("falcon", "query_key_value"), std::vector<std::string>{"qkv_proj"});
+  EXPECT_EQ(targets("baichuan", "W_pack"), std::vector<std::string>{"qkv_proj"});
+  EXPECT_EQ(targets("internlm2", "wo"), std::vector<std::string>{"o_proj"});
+  EXPECT_EQ(targets("modernbert", "Wo"), (std::vector<std::string>{"o_proj", "down_proj"}));
+  EXPECT_EQ(targets("deberta-v2", "value_proj"), std::vector<std::string>{"v_proj"});
+  const ModelDescription falcon = *DescribePreset("falcon-7b");
+  EXPECT_EQ(std::count_if(falcon.parameters.begin(), falcon.parameters.end(),
+                          [](const ParameterSpec& one) { return IsAdapterTarget(one, {"qkv_proj"}); }),
+            32);  // one product for queries, keys and values in each layer
 }
 
 TEST(ModelDescription, OneLayerInSixOfGemma3SeesAllTokens) {

@@ -10,11 +10,11 @@ namespace {
 void AddAttention(const T5Spec& spec, const std::string& name, bool has_bias_table, ParameterBuilder& build) {
   const int64_t inner = spec.heads * spec.head_dim;
   for (const char* part : {"q", "k", "v"}) {
-    build.Linear(fmt::format("{}.{}", name, part), inner, spec.hidden, false, Role::kColumn);
+    build.Linear(fmt::format("{}.{}", name, part), inner, spec.hidden, spec.has_bias, Role::kColumn);
   }
-  build.Linear(name + ".o", spec.hidden, inner, false, Role::kRow);
+  build.Linear(name + ".o", spec.hidden, inner, spec.has_bias, Role::kRow);
   if (has_bias_table) build.Add(name + ".bias_table.weight", {spec.bucket_count, spec.heads}, Role::kPosition);
-  build.Norm(name + ".norm", spec.hidden, false);
+  build.Norm(name + ".norm", spec.hidden, spec.has_bias);
 }
 
 void AddStack(const T5Spec& spec, const std::string& name, int64_t layers, int64_t first_layer, bool is_decoder,
@@ -22,15 +22,15 @@ void AddStack(const T5Spec& spec, const std::string& name, int64_t layers, int64
   for (int64_t layer = 0; layer < layers; ++layer) {
     build.set_layer(first_layer + layer);
     build.set_prefix(fmt::format("{}.{}.", name, layer));
-    AddAttention(spec, "self", layer == 0, build);
+    AddAttention(spec, "self", layer == 0 && spec.position_count == 0, build);
     if (is_decoder) AddAttention(spec, "cross", false, build);
     if (spec.is_gated) build.Linear("gate", spec.intermediate, spec.hidden, false, Role::kColumn);
-    build.Linear("up", spec.intermediate, spec.hidden, false, Role::kColumn);
-    build.Linear("down", spec.hidden, spec.intermediate, false, Role::kRow);
-    build.Norm("norm", spec.hidden, false);
+    build.Linear("up", spec.intermediate, spec.hidden, spec.has_bias, Role::kColumn);
+    build.Linear("down", spec.hidden, spec.intermediate, spec.has_bias, Role::kRow);
+    build.Norm("norm", spec.hidden, spec.has_bias);
   }
   build.set_prefix("");
-  build.Norm(name + ".final_norm", spec.hidden, false);
+  build.Norm(name + ".final_norm", spec.hidden, spec.has_bias);
 }
 
 }  // namespace
@@ -59,6 +59,7 @@ Result<T5Spec> ReadT5(const ConfigJson& config) {
 std::vector<ParameterSpec> T5Parameters(const T5Spec& spec) {
   ParameterBuilder build;
   build.Add("tokens.weight", {spec.vocabulary, spec.hidden}, Role::kEmbedding);
+  if (spec.position_count > 0) build.Add("positions.weight", {spec.position_count, spec.hidden}, Role::kPosition);
   AddStack(spec, "encoder", spec.encoder_layers, 0, false, build);
   AddStack(spec, "decoder", spec.decoder_layers, spec.encoder_layers, true, build);
   build.set_layer(spec.encoder_layers + spec.decoder_layers);

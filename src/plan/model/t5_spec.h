@@ -21,6 +21,8 @@ struct T5Spec {
   ActivationKind activation = ActivationKind::kSavesResult;
   bool is_gated = false;
   bool ties_head = true;
+  bool has_bias = false;       // of linear layers and norms (Megatron's)
+  int64_t position_count = 0;  // of a table of positions, 0: relative positions
   double dropout = 0.1;
 };
 

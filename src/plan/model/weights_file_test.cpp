@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -81,6 +82,8 @@ TEST(Safetensors, RefusesWhatDoesNotAddUp) {
   EXPECT_TRUE(refuse("[]"));
   EXPECT_TRUE(refuse(R"({"x": {"dtype": "F32", "shape": [2], "data_offsets": [0, 9]}})"));
   EXPECT_TRUE(refuse(R"({"x": {"dtype": "F32", "shape": [-2], "data_offsets": [0, 8]}})"));
+  EXPECT_TRUE(refuse(
+      R"({"x": {"dtype": "U8", "shape": [8], "data_offsets": [0, 8]}, "y": {"dtype": "U8", "shape": [8], "data_offsets": [4, 12]}})"));
   const std::string cut = Safetensors(R"({"x": {"dtype": "F32", "shape": [9], "data_offsets": [0, 36]}})", 32);
   EXPECT_TRUE(ParseSafetensors(cut, cut.size())->is_cut);
   EXPECT_TRUE(refuse(R"({"x": {"dtype": "WAT", "shape": [2], "data_offsets": [0, 8]}})"));

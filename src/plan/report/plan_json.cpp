@@ -1,5 +1,6 @@
 #include "plan/report/investigation.h"
 #include "plan/report/plan_report.h"
+#include "plan/report/used_inputs.h"
 
 namespace memstrata::plan {
 namespace {
@@ -101,14 +102,15 @@ void WriteTarget(const Plan& plan, JsonWriter& json) {
   json.EndObject();
 }
 
-void WriteWorkload(const Workload& workload, JsonWriter& json) {
+void WriteWorkload(const Plan& plan, JsonWriter& json) {
+  const Workload& workload = plan.workload;
   json.Key("workload");
   json.StartObject();
   for (const auto& [name, value] : EffectiveInputs(workload)) json.Field(name, std::string_view(value));
   json.Key("assumed");
   json.StartArray();
   for (const auto& [name, value] : EffectiveInputs(workload)) {
-    if (!workload.given.contains(name)) json.Value(std::string_view(name));
+    if (!workload.given.contains(name) && IsUsed(plan, name)) json.Value(std::string_view(name));
   }
   json.EndArray();
   json.EndObject();
@@ -126,7 +128,7 @@ void WritePlanJson(const Plan& plan, JsonWriter& json) {
   json.Field("source", std::string_view(plan.model.source));
   json.Field("model_type", std::string_view(plan.model.model_type));
   json.EndObject();
-  WriteWorkload(plan.workload, json);
+  WriteWorkload(plan, json);
   json.Key("devices");
   json.StartArray();
   for (const DevicePlan& device : plan.devices) WriteDevice(device, json);

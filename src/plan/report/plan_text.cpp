@@ -7,6 +7,7 @@
 #include "plan/kv_cache.h"
 #include "plan/report/investigation.h"
 #include "plan/report/plan_report.h"
+#include "plan/report/used_inputs.h"
 
 namespace memstrata::plan {
 namespace {
@@ -61,39 +62,18 @@ std::string DeviceText(const DevicePlan& device, bool names_stage) {
   return text + "\n";
 }
 
-// Assumptions that have no part in a task are not printed with it.
-bool Matters(const Workload& workload, std::string_view name) {
-  static constexpr std::string_view kOfTraining[] = {
-      "accumulation", "optimizer",     "recompute",      "loss",
-      "keep-outputs", "grads-to-none", "clip-gradients", "deferred-head-gradients",
-      "adapter",      "lora-rank",     "lora-targets",   "lora-dropout",
-      "offload",      "data",          "data-workers",   "grouped-experts"};
-  static constexpr std::string_view kOfServing[] = {"concurrency", "batched-tokens", "memory-fraction", "draft-tokens"};
-  static constexpr std::string_view kNotOfServing[] = {"batch",   "attention",      "mask",           "use-cache",
-                                                       "compile", "logits-to-keep", "target-sequence"};
-  const auto is_in = [name](const auto& names) {
-    return std::find(std::begin(names), std::end(names), name) != std::end(names);
-  };
-  const bool trains = workload.task == Task::kTrain;
-  const bool serves = workload.task == Task::kServe;
-  if (!trains && is_in(kOfTraining)) return false;
-  if (!serves && is_in(kOfServing)) return false;
-  if (serves && is_in(kNotOfServing)) return false;
-  if (name == "kv-bits" || name == "new-tokens") return workload.task == Task::kGenerate || serves;
-  if ((name == "lora-targets" || name == "lora-dropout") && !workload.TrainsAdapters()) return false;
-  return true;
-}
-
-std::string InputsText(const Workload& workload) {
+std::string InputsText(const Plan& plan) {
+  const Workload& workload = plan.workload;
   std::string given;
   std::string assumed;
   for (const auto& [name, value] : EffectiveInputs(workload)) {
-    if (!workload.given.contains(name) && !Matters(workload, name)) continue;
+    if (!IsUsed(plan, name)) continue;
     std::string& text = workload.given.contains(name) ? given : assumed;
     text += fmt::format("{}{}={}", text.empty() ? "" : "  ", name,
                         name == "parallel" ? DegreesText(workload.parallel) : value);
   }
-  return fmt::format("Given: {}\nAssumed: {}\n", given.empty() ? "nothing" : given, assumed);
+  return fmt::format("Given: {}\nAssumed: {}\n", given.empty() ? "nothing" : given,
+                     assumed.empty() ? "nothing" : assumed);
 }
 
 std::string LargestText(const Largest& largest) {
@@ -133,7 +113,7 @@ std::string PlanText(const Plan& plan) {
   std::string text = fmt::format("{}: {} parameters ({})\n", plan.model.name,
                                  FormatCount(static_cast<uint64_t>(plan.model.parameter_count)), plan.model.source);
   const bool is_model = plan.model.parameter_count > 0;
-  if (is_model) text += InputsText(plan.workload);
+  if (is_model) text += InputsText(plan);
   for (const DevicePlan& device : plan.devices) text += DeviceText(device, plan.devices.size() > 1);
   if (!plan.host_lines.empty())
     text += "\nHost\n" + LinesText(plan.host_lines) +
@@ -201,7 +181,7 @@ std::string FormatsOf(const Card& card) { return fmt::format("{}", fmt::join(car
 std::string SheetText(const std::vector<Plan>& plans) {
   const Plan& first = plans.front();
   std::string text = fmt::format("Purchase sheet: {}, {}\n\n", first.model.name, Name(first.workload.task));
-  text += InputsText(first.workload) + "\n";
+  text += InputsText(first) + "\n";
   size_t width = 0;
   for (const Plan& plan : plans) width = std::max(width, plan.target ? FormatsOf(plan.target->card).size() : 0);
   text += fmt::format("{:<14} {:>7} {:>10} {:>10} {:>10} {:>11}  {:<{}}  {:<14} {}\n", "card", "devices", "sheet says",

@@ -47,6 +47,7 @@ std::string PlanCalibrationJson(const PlanCalibration& calibration) {
   json.StartObject();
   WriteConstant("peak_offset_bytes", profile.peak_offset_bytes, json);
   if (profile.working_share) WriteConstant("working_share", *profile.working_share, json);
+  if (profile.peak_ratio) WriteConstant(profile.peak_constant, *profile.peak_ratio, json);
   if (profile.reserved_per_allocated) WriteConstant("reserved_per_allocated", *profile.reserved_per_allocated, json);
   json.EndObject();
   json.Key("missing");

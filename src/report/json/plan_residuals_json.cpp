@@ -14,7 +14,7 @@ void WriteMissing(const std::vector<PlanResidual>& residuals, const PlanFromReco
   if (!peak.lower_bound_reason.empty())
     WriteMissingItem(json, "measured_bytes", peak.lower_bound_reason,
                      "record from the start of the process, with room for all events");
-  for (const std::string& input : UntoldInputs(answer.plan.workload)) {
+  for (const std::string& input : UntoldInputs(answer.plan.workload, answer.filled)) {
     WriteMissingItem(json, "workload." + input,
                      "A recording does not tell it, and it was not given; the plan takes its default.",
                      "give --" + input + " as the run had it");

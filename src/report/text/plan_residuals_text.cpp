@@ -36,11 +36,17 @@ std::string PlanFromRecordingText(const PlanFromRecording& answer) {
     text += fmt::format("  the scores of a step are of {} tokens; how they divide into samples is assumed\n",
                         answer.plan.workload.batch * answer.plan.workload.sequence);
   }
-  for (const std::string& input : UntoldInputs(answer.plan.workload)) {
+  for (const std::string& input : UntoldInputs(answer.plan.workload, answer.filled)) {
     text += fmt::format("  not told by a recording, and not given: {}; give --{} as the run had it\n", input, input);
   }
   if (!answer.peak.lower_bound_reason.empty())
     text += fmt::format("  measured is at least this: {}\n", answer.peak.lower_bound_reason);
+  if (AreAtOtherMoments(answer.plan, answer.peak)) {
+    text += fmt::format(
+        "  the recorded peak is in the {}, the plan's in the {}: of what comes and goes only the phase's peak is "
+        "compared\n",
+        answer.peak.phase, answer.plan.WorstDevice().peak_phase);
+  }
   text += fmt::format("  {:<19} {:>10} {:>10}  {}\n", "term", "planned", "measured", "difference");
   for (const PlanResidual& residual : FindResiduals(answer.plan, answer.peak)) {
     text += fmt::format("  {:<19} {:>10} {:>10}  {}\n", residual.term, OrUnknown(residual.planned_bytes),

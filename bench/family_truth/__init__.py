@@ -1,0 +1,1 @@
+"""Truth for the planner, family by family: small models of transformers run on the simulated card."""

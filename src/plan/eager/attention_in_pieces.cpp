@@ -1,0 +1,62 @@
+// Attention of families for which transformers 4.57 has no fused kernel, written as their Python writes it.
+
+#include <utility>
+
+#include "plan/eager/layers.h"
+
+namespace memstrata::plan::eager {
+namespace {
+
+// Queries, keys and values are copied head by head; the product starts from the distances of the tokens.
+Tensor AlibiAttention(Tape& tape, const Tensor& query0, const Tensor& key0, const Tensor& value0,
+                      const AttentionCall& call) {
+  const Tensor query = Contiguous(tape, query0);
+  const Tensor key = Contiguous(tape, key0);
+  const Tensor value = Contiguous(tape, value0);
+  const Shape& k = key.shape;
+  const Tensor scores = BatchMatmul(tape, query, View(key, {k[0], k[1], k[3], k[2]}));
+  const Tensor masked = Add(tape, scores, call.mask);
+  Tensor weights = Cast(tape, Softmax(tape, masked, DType::kFloat32), query.dtype);
+  weights = Dropout(tape, weights, call.dropout);
+  if (call.returned != nullptr) *call.returned = weights;
+  return TokenByToken(tape, BatchMatmul(tape, weights, value));
+}
+
+Tensor BiasedAttention(Tape& tape, const Tensor& query, const Tensor& key, const Tensor& value,
+                       const AttentionCall& call) {
+  const Shape& k = key.shape;
+  Tensor weights = Scale(tape, BatchMatmul(tape, query, View(key, {k[0], k[1], k[3], k[2]})));
+  weights = Add(tape, weights, call.distances);
+  weights = MaskedFill(tape, weights, call.mask);
+  const Tensor scores = std::move(weights);  // under its name until the end
+  weights = Cast(tape, Softmax(tape, scores, DType::kFloat32), value.dtype);
+  weights = Dropout(tape, weights, call.dropout);
+  if (call.returned != nullptr) *call.returned = weights;
+  return TokenByToken(tape, BatchMatmul(tape, weights, value));
+}
+
+Tensor Float32Attention(Tape& tape, const Tensor& query0, const Tensor& key0, const Tensor& value,
+                        const AttentionCall& call) {
+  const Tensor query = Cast(tape, query0, DType::kFloat32);
+  const Tensor key = Cast(tape, key0, DType::kFloat32);
+  const Shape& k = key.shape;
+  Tensor weights = BatchMatmul(tape, query, View(key, {k[0], k[1], k[3], k[2]}));
+  weights = MaskedFill(tape, weights, tape.Empty({1, 1, query.shape[2], k[2]}, DType::kBool));
+  weights = Add(tape, weights, call.mask);
+  weights = Softmax(tape, weights, tape.autocast() ? DType::kFloat32 : weights.dtype);
+  weights = Cast(tape, weights, value.dtype);
+  weights = Dropout(tape, weights, call.dropout);
+  if (call.returned != nullptr) *call.returned = weights;
+  return TokenByToken(tape, BatchMatmul(tape, weights, value));
+}
+
+}  // namespace
+
+Tensor AttendInPieces(Tape& tape, const Tensor& query, const Tensor& key, const Tensor& value,
+                      const AttentionCall& call) {
+  if (call.form == AttentionForm::kAlibi) return AlibiAttention(tape, query, key, value, call);
+  if (call.form == AttentionForm::kAddedBias) return BiasedAttention(tape, query, key, value, call);
+  return Float32Attention(tape, query, key, value, call);
+}
+
+}  // namespace memstrata::plan::eager
