@@ -87,15 +87,19 @@ std::vector<Change> Candidates(const Workload& w) {
       changes.push_back({"lora-rank", "16",
                          "train LoRA adapters of rank 16 instead of all weights (another result: verify the output)"});
   } else {
-    if (w.weight_format == WeightFormat::kAsPrecision)
-      changes.push_back({"weights", "fp8", "keep weights in fp8 (verify the output)"});
+    const bool is_llama_cpp = w.engine == Engine::kLlamaCpp;
+    std::vector<std::string> formats;
+    if (w.weight_format == WeightFormat::kAsPrecision) formats = {"fp8"};
+    if (w.weight_format == WeightFormat::kAsPrecision && is_llama_cpp) formats = {"q8_0", "q4_k_m", "q2_k"};
+    for (const std::string& format : formats)
+      changes.push_back({"weights", format, fmt::format("keep weights in {} (verify the output)", format)});
     if (w.concurrency > 1)
       changes.push_back({"concurrency", std::to_string(w.concurrency / 2),
                          fmt::format("serve {} sessions at a time", w.concurrency / 2)});
     if (w.batch > 1)
       changes.push_back({"batch", std::to_string(w.batch / 2), fmt::format("halve the batch to {}", w.batch / 2)});
     if (w.cache_format == CacheFormat::k16 && w.task == Task::kServe)
-      changes.push_back({"kv-bits", "8", "keep the cache in 8 bits (verify the output)"});
+      changes.push_back({"kv-bits", is_llama_cpp ? "q8_0" : "8", "keep the cache in 8 bits (verify the output)"});
   }
   if (w.sequence > 256)
     changes.push_back(
@@ -106,7 +110,8 @@ std::vector<Change> Candidates(const Workload& w) {
 }  // namespace
 
 std::vector<std::string> UnsupportedFormats(const Card& card, const Workload& workload) {
-  if (card.formats.empty()) return {};
+  // llama.cpp unpacks each type of a file to what the card multiplies in.
+  if (card.formats.empty() || workload.engine == Engine::kLlamaCpp) return {};
   std::vector<std::string> unsupported;
   const std::string_view precision = PrecisionFormat(workload.precision);
   if (!ComputesIn(card, precision)) unsupported.emplace_back(precision);

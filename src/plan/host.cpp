@@ -4,6 +4,7 @@
 
 #include "plan/constants.h"
 #include "plan/outside.h"
+#include "plan/serving.h"
 #include "plan/sharded_states.h"
 
 namespace memstrata::plan {
@@ -37,15 +38,54 @@ uint64_t AllOptimizerBytes(const Plan& plan) {
 
 }  // namespace
 
+namespace {
+
+// Returns how many there are. llama.cpp has one for all devices of a replica; the others one for each device.
+int64_t AddProcesses(Plan& plan) {
+  const Workload& w = plan.workload;
+  const bool is_llama_cpp = w.engine == Engine::kLlamaCpp;
+  const int64_t count = is_llama_cpp ? w.parallel.data : w.parallel.DeviceCount();
+  std::string how = fmt::format("{} process(es)", count);
+  if (plan.model.parameter_count > 0)
+    how += is_llama_cpp ? ", one for each replica" : ", one for each device, with the framework loaded";
+  const Constant& each = GetConstant(is_llama_cpp ? "host_native_process_bytes" : "host_process_bytes");
+  plan.host_lines.push_back(LineOfConstant("processes", each, static_cast<double>(count), std::move(how)));
+  return count;
+}
+
+Line LoadLine(const Plan& plan, uint64_t weights) {
+  if (plan.workload.engine == Engine::kLlamaCpp) {
+    return {"checkpoint_load",
+            0,
+            0,
+            weights,
+            Basis::kAssumed,
+            "llama.cpp maps the file, whose pages the system takes back; one copy of it with --no-mmap",
+            "llama.cpp's options",
+            false,
+            "llama.cpp's --no-mmap"};
+  }
+  const uint64_t most = weights * static_cast<uint64_t>(plan.workload.parallel.data);
+  return {
+      "checkpoint_load",
+      weights,
+      0,
+      most,
+      Basis::kAssumed,
+      "one copy of the checkpoint while loading; none when it is mapped, one a data-parallel rank when each reads it "
+      "whole",
+      "load-time behaviour of common trainers",
+      false,
+      "parallel"};
+}
+
+}  // namespace
+
 void AddHost(Plan& plan) {
   const Workload& w = plan.workload;
-  const auto processes = static_cast<double>(w.parallel.DeviceCount());
-  plan.host_lines.push_back(
-      LineOfConstant("processes", GetConstant("host_process_bytes"), processes,
-                     fmt::format("{} process(es), one for each device{}", w.parallel.DeviceCount(),
-                                 plan.model.parameter_count > 0 ? ", with the framework loaded" : "")));
+  const int64_t processes = AddProcesses(plan);
   const int64_t workers = w.data_workers * w.parallel.DeviceCount();
-  plan.cpu_cores = w.parallel.DeviceCount() + workers;
+  plan.cpu_cores = processes + workers;
   if (workers > 0) {
     plan.host_lines.push_back(LineOfConstant(
         "data_workers", GetConstant("data_worker_bytes"), static_cast<double>(workers),
@@ -53,17 +93,21 @@ void AddHost(Plan& plan) {
   }
   const uint64_t weights = plan.model.parameter_count > 0 ? CheckpointBytes(plan) : 0;
   if (weights > 0) {
-    const uint64_t most = weights * static_cast<uint64_t>(w.parallel.data);
-    plan.host_lines.push_back({"checkpoint_load", weights, 0, most, Basis::kAssumed,
-                               "one copy of the checkpoint while loading; none when it is mapped, one a data-parallel "
-                               "rank when each reads it whole",
-                               "load-time behaviour of common trainers", false, "parallel"});
+    plan.host_lines.push_back(LoadLine(plan, weights));
   }
-  const bool is_cuda = UsesCuda(plan.target ? std::optional(plan.target->card) : std::nullopt);
-  const int64_t communicators = is_cuda ? CommunicatorCount(w.parallel) : 0;
+  const std::optional<Card> card = plan.target ? std::optional(plan.target->card) : std::nullopt;
+  const uint64_t table = KeepsTableInHost(w, card) ? TokenTableBytes(plan.model, w) : 0;
+  if (table > 0) {
+    const uint64_t bytes = table * static_cast<uint64_t>(w.parallel.data);
+    plan.host_lines.push_back({"token_table", bytes, bytes, bytes, Basis::kComputed,
+                               "the table of tokens, which llama.cpp looks up on the CPU", "ggml-org/llama.cpp#4978",
+                               true, "weights"});
+  }
+  const bool is_cuda = UsesCuda(card);
+  const int64_t communicators = is_cuda ? CommunicatorCount(w) : 0;
   if (communicators > 0) {
     plan.host_lines.push_back(LineOfConstant(
-        "pinned", GetConstant("host_pinned_bytes_per_communicator"), processes * static_cast<double>(communicators),
+        "pinned", GetConstant("host_pinned_bytes_per_communicator"), static_cast<double>(processes * communicators),
         fmt::format("NCCL's pinned buffers: {} communicator(s) of each process", communicators)));
   }
   const uint64_t offloaded = OffloadedBytes(plan);

@@ -64,6 +64,7 @@ CacheLayout LayoutOf(const Workload& workload) {
   CacheLayout layout;
   layout.format = workload.cache_format;
   layout.tensor_parallel = workload.parallel.tensor;
+  layout.context_parallel = workload.parallel.context;
   if (workload.engine == Engine::kVllm || workload.engine == Engine::kSglang) {
     layout.page_tokens = kEnginePageTokens;
     layout.batched_tokens = workload.batched_tokens;
@@ -77,13 +78,14 @@ CacheLayout LayoutOf(const Workload& workload) {
 }
 
 uint64_t LayerCacheBytes(const CacheLayer& layer, int64_t tokens, const CacheLayout& layout) {
-  const int64_t held = RoundUp(tokens, layout.page_tokens);
+  const int64_t own = (tokens + layout.context_parallel - 1) / layout.context_parallel;
+  const int64_t held = RoundUp(own, layout.page_tokens);
   const int64_t heads = std::max<int64_t>(1, layer.kv_heads / layout.tensor_parallel);
   switch (layer.kind) {
     case CacheLayer::Kind::kFull:
       return HeadBytes(layer, held, heads, layout.format);
     case CacheLayer::Kind::kSliding: {
-      const int64_t window = std::min(layer.window - 1 + std::max<int64_t>(1, layout.batched_tokens), tokens);
+      const int64_t window = std::min(layer.window - 1 + std::max<int64_t>(1, layout.batched_tokens), own);
       const int64_t pages = RoundUp(window, layout.page_tokens) + (layout.page_tokens > 1 ? layout.page_tokens : 0);
       return HeadBytes(layer, std::min(pages, held), heads, layout.format);
     }
@@ -112,9 +114,9 @@ struct LayerGroup {
   int64_t count = 0;
 };
 
-std::vector<LayerGroup> GroupsOf(const ModelDescription& model) {
+std::vector<LayerGroup> GroupsOf(const std::vector<CacheLayer>& layers) {
   std::vector<LayerGroup> groups;
-  for (const CacheLayer& layer : model.cache) {
+  for (const CacheLayer& layer : layers) {
     if (layer.kind == CacheLayer::Kind::kNone) continue;
     const auto same = std::find_if(groups.begin(), groups.end(),
                                    [&](const LayerGroup& group) { return IsSameGroup(group.layer, layer); });
@@ -163,53 +165,40 @@ uint64_t GroupedCacheBytes(const std::vector<LayerGroup>& groups, int64_t tokens
 
 }  // namespace
 
-bool HasOneKind(const ModelDescription& model) {
-  return std::all_of(model.cache.begin(), model.cache.end(), [](const CacheLayer& layer) {
+bool HasOneKind(const std::vector<CacheLayer>& layers) {
+  return std::all_of(layers.begin(), layers.end(), [](const CacheLayer& layer) {
     return layer.kind == CacheLayer::Kind::kFull || layer.kind == CacheLayer::Kind::kLatent ||
            layer.kind == CacheLayer::Kind::kNone;
   });
 }
 
-bool KeepsCacheIn(Engine engine, CacheFormat format) {
-  switch (format) {
-    case CacheFormat::k16:
-    case CacheFormat::k32:
-      return true;
-    case CacheFormat::k8:
-      return engine != Engine::kLlamaCpp;
-    case CacheFormat::k8Scaled:
-    case CacheFormat::kFp8Latent:
-    case CacheFormat::kNvfp4:
-      return engine == Engine::kVllm || engine == Engine::kSglang;
-    case CacheFormat::kQ8_0:
-    case CacheFormat::kQ5_1:
-    case CacheFormat::kQ5_0:
-    case CacheFormat::kQ4_1:
-    case CacheFormat::kQ4_0:
-      return engine == Engine::kLlamaCpp;
-  }
-  return true;
-}
-
-uint64_t SequenceCacheBytes(const ModelDescription& model, int64_t tokens, const CacheLayout& layout) {
+uint64_t SequenceCacheBytes(const std::vector<CacheLayer>& layers, int64_t tokens, const CacheLayout& layout) {
   if (layout.groups_layers) {
-    const std::vector<LayerGroup> groups = GroupsOf(model);
+    const std::vector<LayerGroup> groups = GroupsOf(layers);
     if (groups.size() > 1) return GroupedCacheBytes(groups, tokens, layout);
   }
   uint64_t bytes = 0;
-  for (const CacheLayer& layer : model.cache) bytes += LayerCacheBytes(layer, tokens, layout);
+  for (const CacheLayer& layer : layers) bytes += LayerCacheBytes(layer, tokens, layout);
   return bytes;
 }
 
-uint64_t CacheBytesPerToken(const ModelDescription& model, const CacheLayout& layout) {
+uint64_t SequenceCacheBytes(const ModelDescription& model, int64_t tokens, const CacheLayout& layout) {
+  return SequenceCacheBytes(model.cache, tokens, layout);
+}
+
+uint64_t CacheBytesPerToken(const std::vector<CacheLayer>& layers, const CacheLayout& layout) {
   uint64_t bytes = 0;
   CacheLayout one = layout;
   one.page_tokens = 1;
-  for (const CacheLayer& layer : model.cache) {
+  for (const CacheLayer& layer : layers) {
     if (layer.kind == CacheLayer::Kind::kFull || layer.kind == CacheLayer::Kind::kLatent)
       bytes += LayerCacheBytes(layer, 1, one);
   }
   return bytes;
+}
+
+uint64_t CacheBytesPerToken(const ModelDescription& model, const CacheLayout& layout) {
+  return CacheBytesPerToken(model.cache, layout);
 }
 
 }  // namespace memstrata::plan

@@ -94,9 +94,13 @@ bool IsOutside(const Line& line) {
   return line.term == "context" || line.term == "communicators" || line.term == "fragmentation" || line.term == "asset";
 }
 
-int64_t CommunicatorCount(const Parallel& p) {
+int64_t CommunicatorCount(const Workload& workload) {
+  const Parallel& p = workload.parallel;
+  if (workload.engine == Engine::kLlamaCpp) return 0;  // copies between devices, without NCCL
+  // Replicas that serve have nothing to tell each other, unless their experts are spread over all of them.
+  const int64_t replicas = workload.task == Task::kServe && p.expert == 1 ? 1 : p.data;
   int64_t count = 0;
-  for (const int64_t degree : {p.tensor, p.pipeline, p.context, p.expert, p.data}) count += degree > 1 ? 1 : 0;
+  for (const int64_t degree : {p.tensor, p.pipeline, p.context, p.expert, replicas}) count += degree > 1 ? 1 : 0;
   return count;
 }
 
@@ -116,7 +120,7 @@ void AddOutsideLines(const PlanRequest& request, DevicePlan& device) {
     line.source = request.card->source;
   }
   device.lines.push_back(std::move(line));
-  const int64_t communicators = CommunicatorCount(request.workload.parallel);
+  const int64_t communicators = CommunicatorCount(request.workload);
   if (communicators == 0 || !UsesCuda(request.card)) return;
   const Constant& each = GetConstant("communicator_bytes");
   device.lines.push_back(

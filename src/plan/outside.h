@@ -21,6 +21,6 @@ void AddOutsideLines(const PlanRequest& request, DevicePlan& device);
 /// True for lines outside of what the framework's allocator reports as allocated.
 bool IsOutside(const Line& line);
 /// Communicators that a rank of this job makes.
-int64_t CommunicatorCount(const Parallel& parallel);
+int64_t CommunicatorCount(const Workload& workload);
 
 }  // namespace memstrata::plan

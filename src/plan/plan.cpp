@@ -9,9 +9,9 @@
 #include "plan/advice.h"
 #include "plan/assumed_structure.h"
 #include "plan/constants.h"
+#include "plan/engine_support.h"
 #include "plan/host.h"
 #include "plan/judge.h"
-#include "plan/kv_cache.h"
 #include "plan/largest.h"
 #include "plan/model/adapter_targets.h"
 #include "plan/near_simulation.h"
@@ -95,24 +95,6 @@ Status CheckDegrees(const PlanRequest& request) {
   return {};
 }
 
-// What an engine can do at all.
-Status CheckEngine(const Workload& w) {
-  const bool only_serves = w.engine == Engine::kVllm || w.engine == Engine::kSglang || w.engine == Engine::kLlamaCpp;
-  if (w.task == Task::kTrain && only_serves)
-    return Fail(ErrorCode::kInvalidArgument, fmt::format("{} serves models; it does not train.", Name(w.engine)));
-  if (w.task == Task::kServe && w.engine == Engine::kTorchtitan)
-    return Fail(ErrorCode::kInvalidArgument, fmt::format("{} trains models; it does not serve.", Name(w.engine)));
-  if (w.task == Task::kTrain && w.weight_format != WeightFormat::kAsPrecision && !w.TrainsAdapters())
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("Weights in {} are frozen: there are no gradients of them. Train adapters beside them "
-                            "(--lora-rank 16), or all weights in the precision (--weights same).",
-                            Name(w.weight_format)));
-  if (w.task != Task::kTrain && !KeepsCacheIn(w.engine, w.cache_format))
-    return Fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} keeps no cache in the format {}.", Name(w.engine), Name(w.cache_format)));
-  return {};
-}
-
 // Inputs that only some tasks or models have a use for.
 Status CheckUses(const PlanRequest& request) {
   const Workload& w = request.workload;
@@ -179,8 +161,8 @@ Status CheckWorkload(const PlanRequest& request) {
   const Workload& w = request.workload;
   const ModelDescription& model = request.model;
   MEMSTRATA_TRY(CheckDegrees(request));
-  MEMSTRATA_TRY(CheckEngine(w));
   MEMSTRATA_TRY(CheckUses(request));
+  MEMSTRATA_TRY(CheckEngine(request));
   MEMSTRATA_TRY(CheckImages(request));
   double elements = static_cast<double>(w.batch) * static_cast<double>(w.sequence) *
                     static_cast<double>(std::max(model.hidden, model.vocabulary));
@@ -253,7 +235,7 @@ std::vector<DevicePlan> MakeDevices(const PlanRequest& request) {
   } else if (IsNearSimulation(request)) {
     devices.push_back(NearSimulatedDevice(request));
   } else if (w.task == Task::kServe) {
-    devices.push_back(ServingDevice(request));
+    for (int64_t stage = 0; stage < w.parallel.pipeline; ++stage) devices.push_back(ServingDevice(request, stage));
   } else if (w.task == Task::kTrain) {
     for (int64_t stage = 0; stage < w.parallel.pipeline; ++stage)
       devices.push_back(ShardedTrainingDevice(request, stage));
@@ -285,14 +267,18 @@ Line FloorLine(const PlanRequest& request) {
   const auto bytes = static_cast<uint64_t>(whole / static_cast<double>(devices));
   std::string how = is_file ? "sum of the file's tensors by their own types"
                             : fmt::format("{} parameters x {} bits", request.model.parameter_count, bits);
+  const bool is_mix = !is_file && IsGgufMix(request.workload.weight_format);
+  if (is_mix) how += ", as llama.cpp's file of Llama 3.1 8B";
   if (devices > 1) how += fmt::format(" / {} devices", devices);
   return {"weights",
           bytes,
           bytes,
           bytes,
-          Basis::kComputed,
+          is_mix ? Basis::kAssumed : Basis::kComputed,
           std::move(how),
-          is_file ? "the file's header" : "definition of the number format",
+          is_file  ? "the file's header"
+          : is_mix ? "README of llama.cpp's quantizer"
+                   : "definition of the number format",
           true,
           "precision, weights, parallel"};
 }
@@ -344,9 +330,16 @@ std::vector<Diagnostic> FillDefaults(PlanRequest& request) {
   // Training in full is of weights in the precision, whatever format they are read from.
   const bool keeps_format = w.task != Task::kTrain || w.TrainsAdapters();
   if (!w.given.contains("weights") && model.stored_format && keeps_format) {
-    w.weight_format = *model.stored_format;
-    assumed.push_back({"info", "stored_format",
-                       fmt::format("The configuration says that the weights are kept as {}.", Name(w.weight_format))});
+    const std::string_view format = Name(*model.stored_format);
+    const bool holds = HoldsWeights(w.engine, *model.stored_format);
+    if (holds) w.weight_format = *model.stored_format;
+    assumed.push_back(
+        {holds ? "info" : "warning", "stored_format",
+         holds
+             ? fmt::format("The configuration says that the weights are kept as {}.", format)
+             : fmt::format("The configuration says that the weights are kept as {}, which {} does not read; a file in "
+                           "{} is assumed (--weights q8_0, q4_k_m and so on).",
+                           format, Name(w.engine), Name(w.precision))});
   }
   const bool is_long = model.max_positions > 0 && w.sequence + w.new_tokens > model.max_positions;
   if (is_long && LearnedPositions(model) == 0) {
@@ -455,7 +448,10 @@ Result<Plan> MakePlan(PlanRequest request) {
     WidenToAssumed(plan.storage_lines);
   }
   if (request.workload.task == Task::kServe && request.model.assumed_structure.empty()) {
-    if (const std::optional<CachePool> pool = PoolOf(request, plan.devices.front())) plan.kv_tokens = pool->tokens;
+    for (const DevicePlan& device : plan.devices) {  // the stage with the least room decides
+      const std::optional<CachePool> pool = PoolOf(request, device);
+      if (pool) plan.kv_tokens = std::min(plan.kv_tokens.value_or(pool->tokens), pool->tokens);
+    }
   }
   if (IsAssetsAlone(request)) {
     plan.left_out = {"what the program allocates besides the assets that were named", "frame buffers and swap chains",

@@ -47,8 +47,9 @@ std::vector<GridAxis> AxesOf(const PlanRequest& request) {
   if (w.task == Task::kTrain) {
     axes.push_back(
         ChoiceAxis("recompute", "Activations are recomputed", std::string(Name(w.recompute)), {"none", "full"}));
-  } else if (!model.cache.empty()) {
-    axes.push_back(ChoiceAxis("kv-bits", "Bits of a cached element", std::string(Name(w.cache_format)), {"16", "8"}));
+  } else if (!model.cache.empty() && (TakesShare(w) || w.engine == Engine::kLlamaCpp)) {
+    axes.push_back(ChoiceAxis("kv-bits", "Bits of a cached element", std::string(Name(w.cache_format)),
+                              {"16", w.engine == Engine::kLlamaCpp ? "q8_0" : "8"}));
   }
   return axes;
 }

@@ -127,19 +127,6 @@ TEST(Plan, InputsBeyondTheModelAreRefused) {
                           [](const Diagnostic& diagnostic) { return diagnostic.code == "beyond_positions"; }));
 }
 
-TEST(Plan, WhatAnEngineCannotDoIsRefused) {
-  const auto refusal = [](std::initializer_list<std::pair<const char*, const char*>> inputs) {
-    const Result<Plan> plan = MakePlan(Request("llama-3.2-1b", inputs));
-    return plan ? "" : plan.error().message;
-  };
-  EXPECT_NE(refusal({{"engine", "vllm"}}).find("does not train"), std::string::npos);
-  EXPECT_NE(refusal({{"engine", "torchtitan"}, {"task", "serve"}}).find("does not serve"), std::string::npos);
-  EXPECT_NE(refusal({{"weights", "nf4"}}).find("are frozen"), std::string::npos);
-  EXPECT_EQ(refusal({{"weights", "nf4"}, {"lora-rank", "8"}, {"sequence", "64"}}), "");
-  EXPECT_NE(refusal({{"task", "serve"}, {"engine", "vllm"}, {"kv-bits", "q8_0"}}).find("no cache"), std::string::npos);
-  EXPECT_EQ(refusal({{"task", "serve"}, {"engine", "llama.cpp"}, {"kv-bits", "q8_0"}}), "");
-}
-
 TEST(Plan, ReplicasShareTheSessionsAndContextRanksEachCache) {
   const auto cache = [](const char* parallel) {
     return MakePlan(Request("llama-3.1-8b", {{"task", "serve"},
@@ -154,16 +141,6 @@ TEST(Plan, ReplicasShareTheSessionsAndContextRanksEachCache) {
   EXPECT_EQ(cache("tp=1"), 15 * kEach);
   EXPECT_EQ(cache("dp=2"), 8 * kEach);
   EXPECT_EQ(cache("cp=2"), 15 * kEach / 2);
-}
-
-TEST(Plan, MixesOfGgufAreMeansOfWholeFiles) {
-  const auto bits = [](const char* weights) {
-    const Plan plan =
-        *MakePlan(Request("llama-3.1-8b", {{"task", "serve"}, {"engine", "llama.cpp"}, {"weights", weights}}));
-    return 8 * static_cast<double>(plan.devices[0].states.parameters) / 8030261248.0;
-  };
-  EXPECT_NEAR(bits("q4_k_m"), 4.894, 0.001);
-  EXPECT_NEAR(bits("q8_0"), 8.501, 0.001);
 }
 
 TEST(Plan, WorkspacesFollowCardAndDeterminism) {

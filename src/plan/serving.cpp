@@ -39,8 +39,10 @@ Line FromConstant(std::string term, std::string_view name, double factor, std::s
 
 namespace {
 
-void AddWeights(const ModelDescription& model, const Workload& w, const char* term, DevicePlan& device) {
-  const RankParameters rank = ParametersOfRank(model, w, 0);
+void AddWeights(const ModelDescription& model, const PlanRequest& request, int64_t stage, const char* term,
+                DevicePlan& device) {
+  const Workload& w = request.workload;
+  const RankParameters rank = ParametersOfRank(model, w, stage);
   const StateSizes sizes = SizesOfStates(model, rank, w);
   const int64_t devices = w.parallel.tensor * w.parallel.pipeline;
   uint64_t weights = sizes.weight_bytes;
@@ -50,27 +52,40 @@ void AddWeights(const ModelDescription& model, const Workload& w, const char* te
     weights = *model.stored_weight_bytes / static_cast<uint64_t>(devices);
     how = fmt::format("sum of the file's tensors by their own types / {} devices", devices);
   }
+  const uint64_t table = stage == 0 && KeepsTableInHost(w, request.card) ? TokenTableBytes(model, w) : 0;
+  if (table > 0 && table <= weights) {
+    weights -= table;
+    how += fmt::format(", without {} B of the table of tokens, which stays in host memory", table);
+  }
   device.states.parameters += weights;
   Add(device, {term, weights, weights, weights, Basis::kComputed, how, "the model's tensors", true,
                "weights, precision, parallel"});
 }
 
+// What the layers of a stage keep.
+std::vector<CacheLayer> CacheOfStage(const ModelDescription& model, const Parallel& parallel, int64_t stage) {
+  const auto [first, end] = StageLayers(static_cast<int64_t>(model.cache.size()), stage, parallel);
+  return {model.cache.begin() + first, model.cache.begin() + end};
+}
+
+// Sessions are spread over the replicas; the fullest one has them rounded up.
+int64_t SessionsOfReplica(const Workload& w) { return (w.concurrency + w.parallel.data - 1) / w.parallel.data; }
+
 // The tokens that a draft proposes have their keys and values kept until they are checked.
-void AddCache(const ModelDescription& model, const Workload& w, const char* term, DevicePlan& device) {
+void AddCache(const ModelDescription& model, const Workload& w, int64_t stage, const char* term, DevicePlan& device) {
   if (model.cache.empty()) return;
   const CacheLayout layout = LayoutOf(w);
   const int64_t tokens = w.sequence + w.new_tokens + w.draft_tokens;
-  const Parallel& p = w.parallel;
-  const int64_t tokens_each = (tokens + p.context - 1) / p.context;
-  const uint64_t each = SequenceCacheBytes(model, tokens_each, layout) / static_cast<uint64_t>(p.pipeline);
-  const int64_t sessions = (w.concurrency + p.data - 1) / p.data;  // replicas share them
+  const uint64_t each = SequenceCacheBytes(CacheOfStage(model, w.parallel, stage), tokens, layout);
+  const int64_t sessions = SessionsOfReplica(w);
   const uint64_t bytes = each * static_cast<uint64_t>(sessions);
   device.states.kv_cache += bytes;
+  std::string how = fmt::format("{} session(s) x {} B for {} tokens", sessions, each, tokens);
+  if (layout.page_tokens > 1) how += fmt::format(" in pages of {}", layout.page_tokens);
+  if (layout.context_parallel > 1) how += fmt::format(", shared by {} ranks", layout.context_parallel);
+  if (w.parallel.data > 1) how += fmt::format("; {} session(s) on {} replicas", w.concurrency, w.parallel.data);
   Add(device,
-      {term, bytes, bytes, bytes, Basis::kComputed,
-       fmt::format("{} sessions{} x {} B for {} tokens in pages of {}", sessions,
-                   p.data > 1 ? fmt::format(" of {}, shared by {} replicas,", w.concurrency, p.data) : "", each,
-                   tokens_each, layout.page_tokens),
+      {term, bytes, bytes, bytes, Basis::kComputed, std::move(how),
        "cache of each layer kind, docs/explanation/planning.md", false, "concurrency, sequence, kv-bits, parallel"});
 }
 
@@ -79,9 +94,11 @@ Line StepLine(const ModelDescription& model, const Workload& w) {
   if (w.engine == Engine::kLlamaCpp) {
     const auto wide = static_cast<double>(model.vocabulary + model.hidden);
     const double bytes = 4 * static_cast<double>(kLlamaCppBatchTokens) * wide;
-    return FromConstant("activations", "llama_cpp_compute", bytes,
-                        fmt::format("4 B x {} tokens of a batch x ({} words + {} hidden)", kLlamaCppBatchTokens,
-                                    model.vocabulary, model.hidden));
+    Line line = FromConstant("activations", "llama_cpp_compute", bytes,
+                             fmt::format("4 B x {} tokens of a batch x ({} words + {} hidden)", kLlamaCppBatchTokens,
+                                         model.vocabulary, model.hidden));
+    line.changed_by = "llama.cpp's --ubatch-size";
+    return line;
   }
   const double width = static_cast<double>(model.hidden) / 4096.0;
   const double tokens = static_cast<double>(w.batched_tokens) / 8192.0;
@@ -91,19 +108,26 @@ Line StepLine(const ModelDescription& model, const Workload& w) {
 
 }  // namespace
 
-DevicePlan ServingDevice(const PlanRequest& request) {
+bool KeepsTableInHost(const Workload& workload, const std::optional<Card>& card) {
+  const bool is_shared = card && card->vendor == "apple";  // one memory for both
+  return workload.engine == Engine::kLlamaCpp && workload.task == Task::kServe && !is_shared;
+}
+
+DevicePlan ServingDevice(const PlanRequest& request, int64_t stage) {
   const Workload& w = request.workload;
   const ModelDescription& model = request.model;
   DevicePlan device;
-  AddWeights(model, w, "weights", device);
-  AddCache(model, w, "kv_cache", device);
+  device.stage = stage;
+  device.rank = stage * w.parallel.tensor * w.parallel.context * w.parallel.data;
+  AddWeights(model, request, stage, "weights", device);
+  AddCache(model, w, stage, "kv_cache", device);
   if (request.draft) {
-    AddWeights(*request.draft, w, "draft_weights", device);
-    AddCache(*request.draft, w, "draft_kv_cache", device);
+    AddWeights(*request.draft, request, stage, "draft_weights", device);
+    AddCache(*request.draft, w, stage, "draft_kv_cache", device);
   }
   if (model.hidden > 0) {
     Add(device, StepLine(model, w));
-    if (HasGraphs(w.engine))
+    if (HasGraphs(w.engine) && UsesCuda(request.card))
       Add(device, FromConstant("graphs", "serving_graph_bytes", static_cast<double>(model.layer_count),
                                fmt::format("CUDA graphs of {} layers", model.layer_count)));
   }
@@ -117,24 +141,26 @@ DevicePlan ServingDevice(const PlanRequest& request) {
 namespace {
 
 // Bytes of a token on one device. Where some layers do not grow with each token, those of the given sequence count.
-double CacheEach(const PlanRequest& request) {
+double CacheEach(const PlanRequest& request, int64_t stage) {
   const Workload& w = request.workload;
   const CacheLayout layout = LayoutOf(w);
   double bytes = 0;
   for (const ModelDescription* model : {&request.model, request.draft ? &*request.draft : nullptr}) {
     if (model == nullptr) continue;
-    const double sequence = static_cast<double>(SequenceCacheBytes(*model, w.sequence, layout));
-    bytes += HasOneKind(*model) ? static_cast<double>(CacheBytesPerToken(*model, layout))
-                                : sequence / static_cast<double>(w.sequence);
+    const std::vector<CacheLayer> layers = CacheOfStage(*model, w.parallel, stage);
+    bytes +=
+        HasOneKind(layers)
+            ? static_cast<double>(CacheBytesPerToken(layers, layout)) / static_cast<double>(layout.context_parallel)
+            : static_cast<double>(SequenceCacheBytes(layers, w.sequence, layout)) / static_cast<double>(w.sequence);
   }
-  return bytes / static_cast<double>(w.parallel.pipeline * w.parallel.context);
+  return bytes;
 }
 
 }  // namespace
 
 std::optional<CachePool> PoolOf(const PlanRequest& request, const DevicePlan& device) {
   if (!request.card || request.model.cache.empty()) return std::nullopt;
-  const double each = CacheEach(request);
+  const double each = CacheEach(request, device.stage);
   if (each == 0) return std::nullopt;
   uint64_t best = 0;
   uint64_t low = 0;
@@ -148,9 +174,10 @@ std::optional<CachePool> PoolOf(const PlanRequest& request, const DevicePlan& de
   }
   const uint64_t usable = UsableBytes(request);
   const auto rest = [usable](uint64_t others) { return usable > others ? usable - others : 0; };
-  const auto tokens = static_cast<int64_t>(static_cast<double>(rest(best)) / each);
-  const int64_t page = LayoutOf(request.workload).page_tokens;
-  return CachePool{rest(best), rest(high), rest(low), tokens / page * page};
+  const CacheLayout layout = LayoutOf(request.workload);
+  const int64_t page = layout.page_tokens * layout.context_parallel;
+  const auto tokens = static_cast<int64_t>(static_cast<double>(rest(best)) / each) / page * page;
+  return CachePool{rest(best), rest(high), rest(low), tokens};
 }
 
 }  // namespace memstrata::plan

@@ -5,8 +5,12 @@
 
 namespace memstrata::plan {
 
-DevicePlan ServingDevice(const PlanRequest& request);
-/// What an engine gives to its cache on one device: the usable share of the card minus everything else.
+/// One device of a pipeline stage of one replica.
+DevicePlan ServingDevice(const PlanRequest& request, int64_t stage);
+/// True where llama.cpp keeps the table of tokens in host memory, as it does on cards with memory of their own.
+bool KeepsTableInHost(const Workload& workload, const std::optional<Card>& card);
+/// What an engine gives to its cache on one device: the usable share of the card minus everything else. Tokens are in
+/// whole pages, of all ranks that share a session's cache.
 struct CachePool {
   uint64_t bytes = 0;
   uint64_t low_bytes = 0;

@@ -1,10 +1,12 @@
 #include "plan/sharded_states.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "plan/engine_profile.h"
 #include "plan/model/adapter_targets.h"
+#include "plan/model/gguf_mix.h"
 
 namespace memstrata::plan {
 namespace {
@@ -62,6 +64,18 @@ bool IsOnStage(const ParameterSpec& parameter, const ModelDescription& model, in
   return is_last;
 }
 
+// Bits of one tensor. Quantised formats hold matrices of linear layers and of experts, the rest stays in the precision;
+// a GGUF file has a type for each.
+double BitsOf(const ParameterSpec& parameter, const Workload& workload, const GgufMixModel& mix_model) {
+  const bool is_gguf = IsGgufMix(workload.weight_format) ||
+                       (workload.engine == Engine::kLlamaCpp && workload.weight_format == WeightFormat::kAsPrecision);
+  if (is_gguf) return GgufBits(parameter, workload.weight_format, workload.precision, mix_model);
+  constexpr size_t kExpertMatrices = 3;  // dimensions: experts, rows, columns
+  const bool is_expert = parameter.role == Role::kExpert && parameter.shape.size() == kExpertMatrices;
+  const bool is_packed = (IsLinearMatrix(parameter) || is_expert) && !parameter.keeps_precision;
+  return BitsPerWeight(is_packed ? workload.weight_format : WeightFormat::kAsPrecision, workload.precision);
+}
+
 }  // namespace
 
 std::pair<int64_t, int64_t> StageLayers(int64_t layer_count, int64_t stage, const Parallel& parallel) {
@@ -77,14 +91,29 @@ std::pair<int64_t, int64_t> StageLayers(int64_t layer_count, int64_t stage, cons
   return {first + between * stage / stages, first + between * (stage + 1) / stages};
 }
 
+uint64_t TokenTableBytes(const ModelDescription& model, const Workload& workload) {
+  if (model.stored_weight_bytes && !workload.given.contains("weights")) return model.stored_table_bytes;
+  const GgufMixModel mix_model = MixModelOf(model.decoder());
+  const bool has_head = std::any_of(model.parameters.begin(), model.parameters.end(),
+                                    [](const ParameterSpec& parameter) { return parameter.role == Role::kHead; });
+  double bits = 0;
+  for (const ParameterSpec& parameter : model.parameters) {
+    if (has_head && parameter.role == Role::kEmbedding)
+      bits += static_cast<double>(CountElements(parameter)) * BitsOf(parameter, workload, mix_model);
+  }
+  return static_cast<uint64_t>(bits / 8.0);
+}
+
 RankParameters ParametersOfRank(const ModelDescription& model, const Workload& workload, int64_t stage) {
   const Parallel& parallel = workload.parallel;
   RankParameters rank;
   if (model.parameters.empty()) {
     rank.dense = DivideUp(model.parameter_count, parallel.tensor * parallel.pipeline);
+    rank.weight_bits = static_cast<double>(rank.dense) * BitsPerWeight(workload.weight_format, workload.precision);
     return rank;
   }
   const std::vector<std::string> targets = AdapterTargets(model.model_type, workload.lora_targets);
+  const GgufMixModel mix_model = MixModelOf(model.decoder());
   std::vector<int64_t> by_layer(static_cast<size_t>(model.layer_count + 1), 0);
   for (const ParameterSpec& parameter : model.parameters) {
     if (!IsOnStage(parameter, model, stage, parallel)) continue;
@@ -97,6 +126,7 @@ RankParameters ParametersOfRank(const ModelDescription& model, const Workload& w
       if (SplitsByTensor(parameter.role)) count = DivideUp(count, parallel.tensor);
       rank.dense += count;
     }
+    rank.weight_bits += static_cast<double>(count) * BitsOf(parameter, workload, mix_model);
     if (!IsLinearMatrix(parameter) && parameter.role != Role::kExpert) rank.beside_matrices += count;
     const bool is_in_layer = parameter.layer >= 0 && parameter.layer < model.layer_count;
     if (is_in_layer) by_layer[static_cast<size_t>(parameter.layer)] += count;
@@ -135,40 +165,6 @@ double OptimizerBytesEach(OptimizerName name, Precision precision, const RankPar
 
 namespace {
 
-bool IsGgufMix(WeightFormat format) { return format == WeightFormat::kQ4KM || format == WeightFormat::kQ8_0; }
-
-// Bits of one tensor: quantised formats hold matrices of linear layers and of experts, the rest stays in the precision.
-double BitsOf(const ParameterSpec& parameter, const Workload& workload) {
-  if (IsGgufMix(workload.weight_format)) {  // a file's mean is of all its tensors, the table and the head among them
-    const bool is_matrix = parameter.shape.size() > 1 || workload.weight_format == WeightFormat::kQ4KM;
-    return BitsPerWeight(is_matrix ? workload.weight_format : WeightFormat::kAsPrecision,
-                         is_matrix ? workload.precision : Precision::kFloat32);
-  }
-  const bool is_linear =
-      parameter.role == Role::kColumn || parameter.role == Role::kRow || parameter.role == Role::kReplicatedLinear;
-  constexpr size_t kExpertMatrices = 3;  // dimensions: experts, rows, columns
-  const bool is_expert = parameter.role == Role::kExpert && parameter.shape.size() == kExpertMatrices;
-  const WeightFormat format =
-      (is_linear || is_expert) && !parameter.keeps_precision ? workload.weight_format : WeightFormat::kAsPrecision;
-  return BitsPerWeight(format, workload.precision);
-}
-
-double MeanBits(const ModelDescription& model, const Workload& workload) {
-  if (model.parameters.empty()) return BitsPerWeight(workload.weight_format, workload.precision);
-  double bits = 0;
-  double count = 0;
-  for (const ParameterSpec& parameter : model.parameters) {
-    const auto elements = static_cast<double>(CountElements(parameter));
-    bits += elements * BitsOf(parameter, workload);
-    count += elements;
-  }
-  return count > 0 ? bits / count : 0;
-}
-
-}  // namespace
-
-namespace {
-
 // The optimizer steps where its states are, so gradients go there as they are made once they are sharded.
 void MoveToHost(const Workload& workload, StateSizes& sizes) {
   if (workload.offload == Offload::kNone) return;
@@ -184,12 +180,12 @@ StateSizes SizesOfStates(const ModelDescription& model, const RankParameters& ra
   const EngineProfile profile = ProfileOf(workload);
   const auto total = static_cast<double>(rank.Total());
   StateSizes sizes;
-  sizes.weight_each = MeanBits(model, workload) / 8.0;
+  sizes.weight_each = total > 0 ? rank.weight_bits / 8.0 / total : 0;
   const bool is_as_stored = model.stored_weight_bytes && !workload.given.contains("weights") &&
                             (workload.task != Task::kTrain || workload.TrainsAdapters());
   if (is_as_stored && model.parameter_count > 0)
     sizes.weight_each = static_cast<double>(*model.stored_weight_bytes) / static_cast<double>(model.parameter_count);
-  sizes.weight_bytes = static_cast<uint64_t>(sizes.weight_each * total);
+  sizes.weight_bytes = static_cast<uint64_t>(std::llround(sizes.weight_each * total));
   if (workload.task != Task::kTrain) return sizes;
   if (workload.TrainsAdapters()) {
     const auto adapters = static_cast<double>(rank.adapters);

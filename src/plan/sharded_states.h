@@ -15,6 +15,7 @@ struct RankParameters {
   int64_t outside_layers = 0;   // embedding, head, final norm
   int64_t adapters = 0;         // LoRA
   int64_t beside_matrices = 0;  // of Total(): embedding, head, norms, biases, which Muon leaves to AdamW
+  double weight_bits = 0;       // of Total() in the workload's format
   double factors = 0;           // rows and columns of the matrices, and what is none: Adafactor's states
   int64_t Total() const { return dense + experts; }
 };
@@ -22,6 +23,9 @@ struct RankParameters {
 /// First layer of a stage and the one behind its last; stages share what the first and the last leave as evenly as
 /// possible.
 std::pair<int64_t, int64_t> StageLayers(int64_t layer_count, int64_t stage, const Parallel& parallel);
+
+/// Bytes of the table of tokens where the head is a tensor of its own; 0 where they are one.
+uint64_t TokenTableBytes(const ModelDescription& model, const Workload& workload);
 
 RankParameters ParametersOfRank(const ModelDescription& model, const Workload& workload, int64_t stage);
 

@@ -18,7 +18,9 @@ std::vector<Candidate> CandidatesFor(Task task, int64_t devices) {
     return {{"tensor parallel", fmt::format("tp={}", devices),
              "two all-reduces in each layer of every token: wants fast links"},
             {"pipeline", fmt::format("pp={}", devices),
-             "a token passes the devices one after the other: no faster for one request"}};
+             "a token passes the devices one after the other: no faster for one request"},
+            {"replicas", fmt::format("dp={}", devices),
+             "every device has the whole model and its share of the requests: more of them, none faster"}};
   }
   return {{"fully sharded (FSDP, ZeRO-3)", fmt::format("dp={},zero=3", devices),
            "gathers the weights in each forward and backward; every device has a batch of its own"},

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "plan/constants.h"
+#include "plan/model/gguf_mix.h"
 
 namespace memstrata::plan {
 namespace {
@@ -57,16 +57,19 @@ const Names<Precision>& Precisions() {
   return kNames;
 }
 const Names<WeightFormat>& WeightFormats() {
-  static const Names<WeightFormat> kNames{{{WeightFormat::kAsPrecision, "same"},
-                                           {WeightFormat::kInt8, "int8"},
-                                           {WeightFormat::kFp8, "fp8"},
-                                           {WeightFormat::kNf4, "nf4"},
-                                           {WeightFormat::kNf4Double, "nf4-dq"},
-                                           {WeightFormat::kInt4Group128, "int4"},
-                                           {WeightFormat::kMxfp4, "mxfp4"},
-                                           {WeightFormat::kNvfp4, "nvfp4"},
-                                           {WeightFormat::kQ4KM, "q4_k_m"},
-                                           {WeightFormat::kQ8_0, "q8_0"}}};
+  static const Names<WeightFormat> kNames{{{WeightFormat::kAsPrecision, "same"}, {WeightFormat::kInt8, "int8"},
+                                           {WeightFormat::kFp8, "fp8"},          {WeightFormat::kNf4, "nf4"},
+                                           {WeightFormat::kNf4Double, "nf4-dq"}, {WeightFormat::kInt4Group128, "int4"},
+                                           {WeightFormat::kMxfp4, "mxfp4"},      {WeightFormat::kNvfp4, "nvfp4"},
+                                           {WeightFormat::kQ2K, "q2_k"},         {WeightFormat::kQ3KS, "q3_k_s"},
+                                           {WeightFormat::kQ3KM, "q3_k_m"},      {WeightFormat::kQ3KL, "q3_k_l"},
+                                           {WeightFormat::kQ4_0, "q4_0"},        {WeightFormat::kQ4KS, "q4_k_s"},
+                                           {WeightFormat::kQ4KM, "q4_k_m"},      {WeightFormat::kQ5_0, "q5_0"},
+                                           {WeightFormat::kQ5KS, "q5_k_s"},      {WeightFormat::kQ5KM, "q5_k_m"},
+                                           {WeightFormat::kQ6K, "q6_k"},         {WeightFormat::kQ8_0, "q8_0"},
+                                           {WeightFormat::kIq1S, "iq1_s"},       {WeightFormat::kIq2Xxs, "iq2_xxs"},
+                                           {WeightFormat::kIq2M, "iq2_m"},       {WeightFormat::kIq3M, "iq3_m"},
+                                           {WeightFormat::kIq4Xs, "iq4_xs"}}};
   return kNames;
 }
 const Names<CacheFormat>& CacheFormats() {
@@ -405,6 +408,27 @@ std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload&
                                    flag(p.sequence_parallel), static_cast<int>(p.sharding))}};
 }
 
+std::string DegreesText(const Parallel& p) {
+  std::string text;
+  const auto add = [&](std::string_view name, int64_t degree, int64_t usual) {
+    if (degree != usual) text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, degree);
+  };
+  add("tp", p.tensor, 1);
+  add("pp", p.pipeline, 1);
+  add("cp", p.context, 1);
+  add("ep", p.expert, 1);
+  add("etp", p.expert_tensor, 0);
+  add("dp", p.data, 1);
+  add("replicas", p.replicas, 1);
+  add("vpp", p.virtual_stages, 1);
+  add("group", p.virtual_group, 0);
+  add("first", p.first_stage_layers, 0);
+  add("last", p.last_stage_layers, 0);
+  if (p.sequence_parallel) text += fmt::format("{}sp=yes", text.empty() ? "" : ",");
+  add("zero", static_cast<int64_t>(p.sharding), 0);
+  return text.empty() ? "one device" : text;
+}
+
 bool TakesShare(const Workload& workload) {
   return workload.task == Task::kServe && (workload.engine == Engine::kVllm || workload.engine == Engine::kSglang);
 }
@@ -432,12 +456,9 @@ double BitsPerWeight(WeightFormat format, Precision precision) {
       return 4.25;  // one 8-bit scale for each 32
     case WeightFormat::kNvfp4:
       return 4.5;  // one 8-bit scale for each 16
-    case WeightFormat::kQ4KM:
-      return GetConstant("q4_k_m_bits").best;
-    case WeightFormat::kQ8_0:
-      return 8.5;  // 34 B for each 32
+    default:
+      return NominalMixBits(format);
   }
-  return 16.0;
 }
 
 Result<uint64_t> ParseBytes(std::string_view text) {

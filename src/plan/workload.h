@@ -26,9 +26,27 @@ enum class WeightFormat : uint8_t {
   kInt4Group128,
   kMxfp4,
   kNvfp4,
+  // Mixes of ggml's types that llama.cpp writes into GGUF files: plan/model/gguf_mix.h.
+  kQ2K,
+  kQ3KS,
+  kQ3KM,
+  kQ3KL,
+  kQ4_0,
+  kQ4KS,
   kQ4KM,
-  kQ8_0
+  kQ5_0,
+  kQ5KS,
+  kQ5KM,
+  kQ6K,
+  kQ8_0,
+  kIq1S,
+  kIq2Xxs,
+  kIq2M,
+  kIq3M,
+  kIq4Xs
 };
+/// True for llama.cpp's mixes.
+constexpr bool IsGgufMix(WeightFormat format) { return format >= WeightFormat::kQ2K; }
 /// Of cached keys and values; the numbers are bits of an element.
 enum class CacheFormat : uint8_t {
   k16,
@@ -115,7 +133,7 @@ struct Workload {
   int64_t new_tokens = 0;
   int64_t images = 1;             // of one sample, for models that see
   int64_t image_tokens = 0;       // of one image in the tower, 0: the model's own
-  int64_t concurrency = 1;        // sessions at the same time, of all replicas (serving)
+  int64_t concurrency = 1;        // sessions at the same time, of all replicas together (serving)
   int64_t batched_tokens = 8192;  // tokens of one engine step (serving)
   int64_t accumulation = 1;
   Precision precision = Precision::kBfloat16;
@@ -183,13 +201,14 @@ inline constexpr InputHelp kWorkloadInputs[] = {
     {"--new-tokens", "N", "Tokens to generate (default 0)"},
     {"--images", "N", "Images of one sample, for models that see (default 1)"},
     {"--image-tokens", "N", "Patches of one image before they are merged, 0: the model's fixed number (default 0)"},
-    {"--concurrency", "N", "Serving: sessions at the same time, of all replicas together (default 1)"},
+    {"--concurrency", "N", "Serving: sessions at the same time, of all replicas (dp) together (default 1)"},
     {"--batched-tokens", "N", "Serving: tokens of one engine step (default 8192)"},
     {"--accumulation", "N", "Micro-batches before an optimizer step (default 1)"},
     {"--precision", "NAME", "fp32, bf16, fp16, bf16_autocast, fp16_autocast (default bf16)"},
     {"--weights", "NAME",
-     "Format of frozen or served weights: same, int8, fp8, nf4, nf4-dq, int4, mxfp4, nvfp4, q4_k_m, q8_0 (default "
-     "same)"},
+     "Format of frozen or served weights: same, int8, fp8, nf4, nf4-dq, int4, mxfp4, nvfp4, or of a GGUF file: q2_k, "
+     "q3_k_s, q3_k_m, q3_k_l, q4_0, q4_k_s, q4_k_m, q5_0, q5_k_s, q5_k_m, q6_k, q8_0, iq1_s, iq2_xxs, iq2_m, iq3_m, "
+     "iq4_xs (default same)"},
     {"--kv-bits", "FORMAT",
      "Bits of one cached key or value element: 16, 32, 8, 8+scales (a scale for each token and head), fp8_ds_mla "
      "(latent vectors), q8_0, q5_1, q5_0, q4_1, q4_0 (or 8.5, 6, 5.5, 5, 4.5), nvfp4 (default 16)"},
@@ -231,10 +250,13 @@ inline constexpr InputHelp kWorkloadInputs[] = {
 /// An input as text, as it takes effect.
 std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload& workload);
 
+/// The degrees that are not as usual, as --parallel takes them; "one device" where there are none.
+std::string DegreesText(const Parallel& parallel);
+
 /// True for serving engines that take a share of the device at their start (vLLM, SGLang).
 bool TakesShare(const Workload& workload);
 
-/// Bits of one weight, with its scales, for formats other than the precision's own.
+/// Bits of one weight, with its scales. Of a mix: those of the file of Llama 3.1 8B, for when no tensors are known.
 double BitsPerWeight(WeightFormat format, Precision precision);
 uint64_t ParameterBytes(Precision precision);  // of one parameter
 uint64_t ComputeBytes(Precision precision);    // of one activation element

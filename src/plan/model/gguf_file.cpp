@@ -140,7 +140,7 @@ Result<StoredTensor> TakeTensor(Cursor& cursor) {
     tensor.shape.push_back(static_cast<int64_t>(std::min<uint64_t>(size, kMostStoredElements + 1)));
   }
   MEMSTRATA_ASSIGN_OR_RETURN(const auto number, cursor.Take<uint32_t>());
-  MEMSTRATA_TRY(cursor.Skip(8));  // offset
+  MEMSTRATA_ASSIGN_OR_RETURN(tensor.offset, cursor.Take<uint64_t>());
   const GgufType* type = FindGgufType(number);
   if (type == nullptr)
     return Fail(ErrorCode::kUnsupportedFormat,
@@ -256,6 +256,7 @@ Result<WeightsHeader> ParseGguf(std::string_view head, uint64_t file_bytes) {
     MEMSTRATA_ASSIGN_OR_RETURN(StoredTensor tensor, TakeTensor(cursor));
     MEMSTRATA_TRY(AddStored(header, std::move(tensor)));
   }
+  MEMSTRATA_TRY(CheckPlaces(header.tensors, /*may_have_gaps=*/true));  // tensors begin at multiples of 32 bytes
   header.is_cut = header.total_bytes > file_bytes;
   return header;
 }

@@ -32,4 +32,11 @@ constexpr const GgufType* FindGgufType(uint32_t number) {
   return nullptr;
 }
 
+constexpr const GgufType* FindGgufType(std::string_view name) {
+  for (const GgufType& type : kGgufTypes) {
+    if (type.name == name) return &type;
+  }
+  return nullptr;
+}
+
 }  // namespace memstrata::plan

@@ -38,7 +38,8 @@ struct ModelDescription {
   std::vector<BufferSpec> buffers;
   int64_t parameter_count = 0;
   std::optional<uint64_t> stored_weight_bytes;  // from a weights file: sum of its tensors by their own types
-  std::optional<WeightFormat> stored_format;    // of the checkpoint, where the configuration names it
+  uint64_t stored_table_bytes = 0;  // of these, the table of tokens of a file whose head is a tensor of its own
+  std::optional<WeightFormat> stored_format;  // of the checkpoint, where the configuration names it
   std::vector<CacheLayer> cache;
   int64_t layer_count = 0;
   int64_t encoder_layers = 0;  // the first of them, in encoder-decoder models

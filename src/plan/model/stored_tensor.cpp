@@ -1,5 +1,8 @@
 #include "plan/model/stored_tensor.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -67,6 +70,32 @@ Status AddStored(WeightsHeader& header, StoredTensor tensor) {
   MEMSTRATA_TRY(AddElements(static_cast<int64_t>(count), header.parameter_count));
   header.total_bytes += tensor.bytes;
   header.tensors.push_back(std::move(tensor));
+  return {};
+}
+
+Status CheckPlaces(const std::vector<StoredTensor>& tensors, bool may_have_gaps) {
+  std::vector<const StoredTensor*> sorted;
+  sorted.reserve(tensors.size());
+  for (const StoredTensor& tensor : tensors) {
+    if (tensor.bytes > 0) sorted.push_back(&tensor);
+  }
+  std::sort(sorted.begin(), sorted.end(), [](const StoredTensor* a, const StoredTensor* b) {
+    return std::pair(a->offset, a->bytes) < std::pair(b->offset, b->bytes);
+  });
+  uint64_t end = 0;
+  const StoredTensor* before = nullptr;
+  for (const StoredTensor* tensor : sorted) {
+    if (tensor->offset < end && before != nullptr)
+      return Fail(ErrorCode::kCorruptInput,
+                  fmt::format("\"{}\" and \"{}\" lie on the same bytes.", before->name, tensor->name));
+    if (tensor->offset > end && !may_have_gaps)
+      return Fail(ErrorCode::kCorruptInput,
+                  fmt::format("{} bytes before \"{}\" belong to no tensor.", tensor->offset - end, tensor->name));
+    if (tensor->bytes > UINT64_MAX - tensor->offset)
+      return Fail(ErrorCode::kCorruptInput, fmt::format("\"{}\" ends beyond 2^64 bytes.", tensor->name));
+    end = tensor->offset + tensor->bytes;
+    before = tensor;
+  }
   return {};
 }
 

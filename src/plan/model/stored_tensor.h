@@ -16,6 +16,7 @@ struct StoredTensor {
   std::vector<int64_t> shape;
   std::string type;  // as the file calls it
   uint64_t bytes = 0;
+  uint64_t offset = 0;  // of its first byte, behind the header
 };
 
 struct WeightsHeader {
@@ -35,6 +36,8 @@ Result<uint64_t> CountStoredElements(const std::vector<int64_t>& shape);
 Status AddElements(int64_t count, int64_t& sum);
 /// kCorruptInput for a shape or a sum beyond the most.
 Status AddStored(WeightsHeader& header, StoredTensor tensor);
+/// kCorruptInput when two tensors lie on the same bytes, or when bytes between them belong to none and may not.
+Status CheckPlaces(const std::vector<StoredTensor>& tensors, bool may_have_gaps);
 /// The tensor with the role that its name tells, in GGUF's or transformers' words.
 ParameterSpec ParameterOf(const StoredTensor& tensor);
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "plan/model/gguf_file.h"
+#include "plan/model/weights_shards.h"
 
 namespace memstrata::plan {
 namespace {
@@ -38,29 +39,6 @@ Result<WeightsHeader> ReadHeader(const std::string& path) {
   return path.ends_with(".gguf") ? ParseGguf(head, size) : ParseSafetensors(head, size);
 }
 
-// The shards that an index names, each once, in order.
-Result<std::set<std::string>> ShardsOfIndex(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  if (file == nullptr) return Fail(ErrorCode::kNotFound, "The file does not exist or cannot be read.");
-  std::string text(size_t{64} << 20, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-  rapidjson::Document json;
-  json.Parse<rapidjson::kParseIterativeFlag>(text.data(), text.size());
-  if (json.HasParseError() || !json.IsObject() || !json.HasMember("weight_map") || !json["weight_map"].IsObject()) {
-    return Fail(ErrorCode::kCorruptInput, "An index of shards is a JSON object with \"weight_map\".");
-  }
-  std::set<std::string> names;
-  for (const auto& member : json["weight_map"].GetObject()) {
-    if (!member.value.IsString())
-      return Fail(ErrorCode::kCorruptInput, "\"weight_map\" must name a file for each tensor.");
-    std::string name(member.value.GetString(), member.value.GetStringLength());
-    if (name.find('/') != std::string::npos)
-      return Fail(ErrorCode::kCorruptInput, "A shard must lie beside its index.");
-    names.insert(std::move(name));
-  }
-  return names;
-}
-
 }  // namespace
 
 Result<WeightsHeader> ParseSafetensors(std::string_view head, uint64_t file_bytes) {
@@ -76,7 +54,6 @@ Result<WeightsHeader> ParseSafetensors(std::string_view head, uint64_t file_byte
   if (json.HasParseError() || !json.IsObject())
     return Fail(ErrorCode::kCorruptInput, "The header is not a JSON object.", 8 + json.GetErrorOffset());
   WeightsHeader header;
-  std::vector<std::pair<uint64_t, uint64_t>> ranges;  // of the tensors' bytes
   for (const auto& member : json.GetObject()) {
     StoredTensor tensor;
     tensor.name.assign(member.name.GetString(), member.name.GetStringLength());
@@ -106,65 +83,94 @@ Result<WeightsHeader> ParseSafetensors(std::string_view head, uint64_t file_byte
       return Fail(ErrorCode::kCorruptInput, fmt::format("The bytes of \"{}\" do not match its shape.", tensor.name));
     }
     header.is_cut |= end > file_bytes - 8 - length;
-    if (end > begin) ranges.emplace_back(begin, end);
+    tensor.offset = begin;
     tensor.bytes = end - begin;
     MEMSTRATA_TRY(AddStored(header, std::move(tensor)));
   }
-  std::sort(ranges.begin(), ranges.end());
-  for (size_t i = 1; i < ranges.size(); ++i) {
-    if (ranges[i].first < ranges[i - 1].second)
-      return Fail(ErrorCode::kCorruptInput, "Two tensors lie on the same bytes, which the format does not allow.");
-  }
+  MEMSTRATA_TRY(CheckPlaces(header.tensors, /*may_have_gaps=*/false));
   return header;
 }
 
 namespace {
 
-// A file is cut into "NAME-00001-of-00003.gguf" (or .safetensors) and so on; any of them stands for all.
-std::vector<std::string> ShardsBeside(const std::string& path) {
-  constexpr size_t kNumbers = std::string_view("00001-of-00003").size();
-  constexpr int kMostShards = 4096;
-  const size_t dot = path.find_last_of('.');
-  int number = 0;
-  int count = 0;
-  const bool is_shard = dot != std::string::npos && dot > kNumbers && path[dot - kNumbers - 1] == '-' &&
-                        std::sscanf(path.c_str() + dot - kNumbers, "%5d-of-%5d.", &number, &count) == 2;
-  if (!is_shard || count < 1 || count > kMostShards) return {path};
-  std::vector<std::string> files;
-  for (int i = 1; i <= count; ++i)
-    files.push_back(fmt::format("{}{:05}-of-{:05}{}", path.substr(0, dot - kNumbers), i, count, path.substr(dot)));
-  return files;
+// Which of several files is missing or bad.
+Result<WeightsHeader> ReadShard(const std::string& path, size_t shard_count) {
+  Result<WeightsHeader> header = ReadHeader(path);
+  if (header || shard_count == 1) return header;
+  Error error = header.error();
+  error.message =
+      fmt::format("{}, one of {} shards: {}", path.substr(path.find_last_of('/') + 1), shard_count, error.message);
+  return tl::unexpected(std::move(error));
 }
 
-Result<std::vector<std::string>> FilesOf(const std::string& path) {
-  if (!path.ends_with(".index.json")) return ShardsBeside(path);
-  MEMSTRATA_ASSIGN_OR_RETURN(const std::set<std::string> shards, ShardsOfIndex(path));
-  const std::string folder = path.substr(0, path.find_last_of('/') + 1);
-  std::vector<std::string> files;
-  for (const std::string& shard : shards) files.push_back(folder + shard);
-  return files;
-}
+// Adds the tensors of one file, but for those that an index does not list there. Each name counts once.
+class TensorSum {
+ public:
+  explicit TensorSum(const WeightsShards& shards) : shards_(shards) {}
+
+  Status Add(const WeightsHeader& header, const std::string& file, ModelDescription& model) {
+    for (const StoredTensor& tensor : header.tensors) {
+      const auto listed = shards_.file_of_tensor.find(tensor.name);
+      const bool is_listed = listed != shards_.file_of_tensor.end() && listed->second == file;
+      if (!shards_.file_of_tensor.empty() && !is_listed) {
+        ++unlisted_count_;
+        continue;
+      }
+      if (!names_.insert(tensor.name).second)
+        return Fail(ErrorCode::kCorruptInput, fmt::format("There are two tensors \"{}\".", tensor.name));
+      model.parameters.push_back(ParameterOf(tensor));
+      MEMSTRATA_TRY(AddElements(CountElements(model.parameters.back()), model.parameter_count));
+      bytes_ += tensor.bytes;
+      const Role role = model.parameters.back().role;
+      table_bytes_ += role == Role::kEmbedding ? tensor.bytes : 0;
+      has_head_ |= role == Role::kHead;
+    }
+    return {};
+  }
+
+  Status Finish(ModelDescription& model) const {
+    for (const auto& [name, file] : shards_.file_of_tensor) {
+      if (!names_.contains(name))
+        return Fail(ErrorCode::kCorruptInput, fmt::format("The index lists \"{}\" in {}, which does not have it.", name,
+                                                          file.substr(file.find_last_of('/') + 1)));
+    }
+    if (unlisted_count_ > 0)
+      model.notes.push_back(fmt::format("{} tensor(s) that the index does not list are left out.", unlisted_count_));
+    if (shards_.total_bytes && *shards_.total_bytes != bytes_)
+      model.notes.push_back(fmt::format("The index says total_size {} B; the tensors that it lists add up to {} B.",
+                                        *shards_.total_bytes, bytes_));
+    model.stored_weight_bytes = bytes_;
+    model.stored_table_bytes = has_head_ ? table_bytes_ : 0;
+    return {};
+  }
+
+ private:
+  const WeightsShards& shards_;
+  std::set<std::string> names_;
+  uint64_t bytes_ = 0;
+  uint64_t table_bytes_ = 0;
+  bool has_head_ = false;
+  int64_t unlisted_count_ = 0;
+};
 
 }  // namespace
 
 Result<ModelDescription> DescribeWeightsFile(const std::string& path) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(path));
+  MEMSTRATA_ASSIGN_OR_RETURN(const WeightsShards shards, FindShards(path));
   ModelDescription model;
   model.name = path.substr(path.find_last_of('/') + 1);
-  model.source = fmt::format("{} weights file(s)", files.size());
+  model.source = fmt::format("{} weights file(s)", shards.files.size());
   model.layer_count = 1;
-  uint64_t bytes = 0;
+  TensorSum sum(shards);
   GgufMetadata metadata;
   int64_t cut_count = 0;
-  for (const std::string& file : files) {
-    MEMSTRATA_ASSIGN_OR_RETURN(const WeightsHeader header, ReadHeader(file));
-    for (const StoredTensor& tensor : header.tensors) model.parameters.push_back(ParameterOf(tensor));
-    bytes += header.total_bytes;
-    MEMSTRATA_TRY(AddElements(header.parameter_count, model.parameter_count));
+  for (const std::string& file : shards.files) {
+    MEMSTRATA_ASSIGN_OR_RETURN(const WeightsHeader header, ReadShard(file, shards.files.size()));
+    MEMSTRATA_TRY(sum.Add(header, file, model));
     cut_count += header.is_cut ? 1 : 0;
     if (!header.metadata.IsEmpty() && metadata.IsEmpty()) metadata = header.metadata;
   }
-  model.stored_weight_bytes = bytes;
+  MEMSTRATA_TRY(sum.Finish(model));
   if (cut_count > 0)
     model.notes.push_back(
         fmt::format("{} file(s) end before their tensors do; only the headers were used.", cut_count));

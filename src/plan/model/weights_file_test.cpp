@@ -1,9 +1,12 @@
 #include "plan/model/weights_file.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "plan/kv_cache.h"
@@ -53,37 +56,20 @@ TEST(Safetensors, SumsTensorsByTheirOwnTypes) {
 }
 
 TEST(Safetensors, TensorsThatOverflowTogetherAreRefused) {
-  constexpr uint64_t kHalf = uint64_t{1} << 49;
-  const auto half = [](uint64_t begin) {
-    return R"({"dtype": "U8", "shape": [562949953421312], "data_offsets": [)" + std::to_string(begin) + ", " +
-           std::to_string(begin + kHalf) + "]}";
+  const auto half = [](const char* begin, const char* end) {
+    return fmt::format(R"({{"dtype": "U8", "shape": [562949953421312], "data_offsets": [{}, {}]}})", begin, end);
   };
+  const std::string first = half("0", "562949953421312");
+  const std::string second = half("562949953421312", "1125899906842624");
+  const std::string third = half("1125899906842624", "1688849860263936");
   const auto parse = [](const std::string& tensors) {
     const std::string file = Safetensors(tensors, 32);
     return ParseSafetensors(file, file.size());
   };
-  const Result<WeightsHeader> most = parse(R"({"a": )" + half(0) + R"(, "b": )" + half(kHalf) + "}");
+  const Result<WeightsHeader> most = parse(R"({"a": )" + first + R"(, "b": )" + second + "}");
   ASSERT_TRUE(most) << most.error().message;
   EXPECT_EQ(most->parameter_count, int64_t{1} << 50);
-  EXPECT_FALSE(parse(R"({"a": )" + half(0) + R"(, "b": )" + half(kHalf) + R"(, "c": )" + half(2 * kHalf) + "}"));
-}
-
-TEST(Safetensors, OneShardStandsForAll) {
-  const std::string folder = testing::TempDir();
-  for (const char* number : {"1", "2"}) {
-    const std::string path = folder + "model-0000" + number + "-of-00002.safetensors";
-    const std::string bytes = Safetensors(
-        R"({"x)" + std::string(number) + R"(": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}})", 16);
-    std::FILE* file = std::fopen(path.c_str(), "wb");
-    ASSERT_NE(file, nullptr);
-    std::fwrite(bytes.data(), 1, bytes.size(), file);
-    std::fclose(file);
-  }
-  const Result<ModelDescription> model = DescribeWeightsFile(folder + "model-00002-of-00002.safetensors");
-  ASSERT_TRUE(model) << model.error().message;
-  EXPECT_EQ(model->parameter_count, 8);
-  std::remove((folder + "model-00001-of-00002.safetensors").c_str());
-  EXPECT_FALSE(DescribeWeightsFile(folder + "model-00002-of-00002.safetensors"));
+  EXPECT_FALSE(parse(R"({"a": )" + first + R"(, "b": )" + second + R"(, "c": )" + third + "}"));
 }
 
 TEST(Safetensors, RefusesWhatDoesNotAddUp) {
@@ -102,6 +88,79 @@ TEST(Safetensors, RefusesWhatDoesNotAddUp) {
   EXPECT_TRUE(ParseSafetensors(cut, cut.size())->is_cut);
   EXPECT_TRUE(refuse(R"({"x": {"dtype": "WAT", "shape": [2], "data_offsets": [0, 8]}})"));
   EXPECT_TRUE(refuse(R"({"x": {"dtype": "F32", "shape": [9223372036854775807, 9], "data_offsets": [0, 8]}})"));
+}
+
+std::string RefusalOf(const std::string& header) {
+  const std::string file = Safetensors(header, 32);
+  const Result<WeightsHeader> parsed = ParseSafetensors(file, file.size());
+  return parsed ? "" : parsed.error().message;
+}
+
+TEST(Safetensors, EachByteIsOfOneTensor) {
+  EXPECT_EQ(RefusalOf(R"({"b": {"dtype": "F32", "shape": [4], "data_offsets": [16, 32]},
+                          "a": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]},
+                          "empty": {"dtype": "F32", "shape": [0], "data_offsets": [16, 16]}})"),
+            "");
+  EXPECT_EQ(RefusalOf(R"({"a": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]},
+                          "b": {"dtype": "F32", "shape": [4], "data_offsets": [12, 28]}})"),
+            "\"a\" and \"b\" lie on the same bytes.");
+  EXPECT_EQ(RefusalOf(R"({"a": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]},
+                          "b": {"dtype": "F32", "shape": [3], "data_offsets": [20, 32]}})"),
+            "4 bytes before \"b\" belong to no tensor.");
+}
+
+class Shards : public testing::Test {
+ protected:
+  Shards() : folder_(testing::TempDir() + "shards_" + testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~Shards() override { std::filesystem::remove_all(folder_); }
+
+  // One tensor of four float32 elements.
+  void WriteShard(const std::string& file, const std::string& tensor) const {
+    Write(file, Safetensors(
+                    fmt::format(R"({{"{}": {{"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}}}})", tensor), 16));
+  }
+  void Write(const std::string& file, const std::string& bytes) const {
+    std::ofstream(folder_ + "/" + file, std::ios::binary) << bytes;
+  }
+  Result<ModelDescription> Describe(const std::string& file) const { return DescribeWeightsFile(folder_ + "/" + file); }
+
+ private:
+  std::string folder_;
+};
+
+TEST_F(Shards, OneOfThemStandsForAll) {
+  WriteShard("m-00001-of-00002.safetensors", "a");
+  const Result<ModelDescription> alone = Describe("m-00001-of-00002.safetensors");
+  ASSERT_FALSE(alone);
+  EXPECT_NE(alone.error().message.find("m-00002-of-00002.safetensors, one of 2 shards"), std::string::npos)
+      << alone.error().message;
+  WriteShard("m-00002-of-00002.safetensors", "b");
+  EXPECT_EQ(Describe("m-00002-of-00002.safetensors")->stored_weight_bytes, 32u);
+  WriteShard("m-00002-of-00002.safetensors", "a");
+  EXPECT_FALSE(Describe("m-00001-of-00002.safetensors"));  // one name twice
+}
+
+TEST_F(Shards, TheIndexDecidesWhichTensorsThereAre) {
+  WriteShard("one.safetensors", "a");
+  Write("two.safetensors", Safetensors(R"({"b": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
+                        "unlisted": {"dtype": "F32", "shape": [2], "data_offsets": [8, 16]}})",
+                                       16));
+  const auto index = [&](const std::string& metadata, const std::string& more) {
+    Write("m.safetensors.index.json",
+          fmt::format(R"({{{}"weight_map": {{"a": "one.safetensors", "b": "two.safetensors"{}}}}})", metadata, more));
+    return Describe("m.safetensors.index.json");
+  };
+  const Result<ModelDescription> model = index(R"("metadata": {"total_size": 24}, )", "");
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ(model->stored_weight_bytes, 24u);
+  EXPECT_EQ(model->parameter_count, 6);
+  EXPECT_EQ(model->notes, std::vector<std::string>{"1 tensor(s) that the index does not list are left out."});
+  EXPECT_NE(index(R"("metadata": {"total_size": 64}, )", "")->notes.back().find("total_size 64 B"), std::string::npos);
+  const Result<ModelDescription> missing = index("", R"(, "c": "two.safetensors")");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().message, "The index lists \"c\" in two.safetensors, which does not have it.");
 }
 
 TEST(Gguf, UsesTheBlockSizeOfTheType) {

@@ -62,27 +62,6 @@ std::string DeviceText(const DevicePlan& device, bool names_stage) {
   return text + "\n";
 }
 
-// Degrees that are not 1, and what was chosen of sharding; "one device" where there are none.
-std::string DegreesText(const Parallel& p) {
-  std::string text;
-  const auto add = [&text](std::string_view name, const auto& value) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, value);
-  };
-  for (const auto& [name, degree] : {std::pair{"tp", p.tensor},
-                                     {"pp", p.pipeline},
-                                     {"cp", p.context},
-                                     {"ep", p.expert},
-                                     {"dp", p.data},
-                                     {"vpp", p.virtual_stages},
-                                     {"replicas", p.replicas}}) {
-    if (degree != 1) add(name, degree);
-  }
-  if (p.expert > 1) add("etp", p.ExpertTensor());
-  if (p.sequence_parallel) add("sp", "yes");
-  if (p.sharding != Sharding::kNone) add("zero", static_cast<int>(p.sharding));
-  return text.empty() ? "one device" : text;
-}
-
 std::string InputsText(const Plan& plan) {
   const Workload& workload = plan.workload;
   std::string given;
@@ -148,9 +127,10 @@ std::string PlanText(const Plan& plan) {
                         FormatBytes(plan.target->card.vendor_bytes), FormatBytes(plan.target->card.visible_bytes));
   }
   if (plan.kv_tokens)
-    text += fmt::format("The cache of one device group holds {} tokens{}.\n",
+    text += fmt::format("The cache of {} holds {} tokens{}.\n",
+                        plan.workload.parallel.data > 1 ? "each replica" : "the service",
                         FormatCount(static_cast<uint64_t>(*plan.kv_tokens)),
-                        HasOneKind(plan.model) ? "" : fmt::format(" of sequences of {}", plan.workload.sequence));
+                        HasOneKind(plan.model.cache) ? "" : fmt::format(" of sequences of {}", plan.workload.sequence));
   text += LargestText(plan.largest);
   text += StrategiesText(plan);
   text += ListText("What to change first:", plan.changes);

@@ -78,11 +78,11 @@ const precision: Choice = {
   label: "Precision",
   values: ["fp32", "bf16", "fp16", "bf16_autocast", "fp16_autocast"],
 };
-const cacheBits: Choice = { input: "kv-bits", label: "Bits of a cached element", values: ["16", "8"] };
+const cacheBits: Choice = { input: "kv-bits", label: "Bits of a cached element", values: ["16", "8", "q8_0"] };
 const weights: Choice = {
   input: "weights",
   label: "Weights",
-  values: ["same", "int8", "fp8", "nf4", "nf4-dq", "int4", "mxfp4", "nvfp4", "q4_k_m", "q8_0"],
+  values: ["same", "int8", "fp8", "nf4", "nf4-dq", "int4", "mxfp4", "nvfp4", "q4_k_m", "q5_k_m", "q6_k", "q8_0"],
 };
 const optimizer: Choice = {
   input: "optimizer",
