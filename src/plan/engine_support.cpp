@@ -74,7 +74,7 @@ bool KeepsLatent(const ModelDescription& model) {
 
 Status CheckCache(const PlanRequest& request) {
   const Workload& w = request.workload;
-  if (!w.given.contains("kv-bits")) return {};
+  if (w.task == Task::kTrain || !w.given.contains("kv-bits")) return {};  // a step of training keeps no sessions
   const std::vector<CacheFormat> formats = CacheFormatsOf(w);
   if (std::find(formats.begin(), formats.end(), w.cache_format) == formats.end()) {
     std::string names;
