@@ -5,6 +5,7 @@
 
 #include "analysis/category/growing_cache.h"
 #include "analysis/category/logits.h"
+#include "analysis/category/master_weights.h"
 #include "analysis/category/static_cache.h"
 #include "analysis/category/weight_copies.h"
 #include "analysis/frames/fsdp_stacks.h"
@@ -86,6 +87,7 @@ class Categorizer {
     const bool makes_states =
         std::find(categories_.begin(), categories_.end(), Category::kOptimizerState) != categories_.end();
     if (timeline_.basis != PhaseBasis::kStack && !makes_states) MarkLoadedStates();
+    MarkMasterWeights(store_, heap_, timeline_, categories_);
     MarkStaticCaches(store_, heap_, timeline_, categories_);
     MarkGrowingCaches(store_, heap_, timeline_, categories_);
     MarkWeightCopies(store_, heap_, timeline_, categories_);
