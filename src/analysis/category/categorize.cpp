@@ -6,6 +6,7 @@
 #include "analysis/category/growing_cache.h"
 #include "analysis/category/logits.h"
 #include "analysis/category/master_weights.h"
+#include "analysis/category/parameter_sizes.h"
 #include "analysis/category/static_cache.h"
 #include "analysis/category/weight_copies.h"
 #include "analysis/frames/fsdp_stacks.h"
@@ -83,6 +84,7 @@ class Categorizer {
       if (table_.alloc_seq[row] != kNone) Of(row) = ByLife(row);
     }
     CategorizePreexisting();
+    if (timeline_.basis != PhaseBasis::kStack) MarkStatesOfBackward();
     // An optimizer that makes states in an update has made none before.
     const bool makes_states =
         std::find(categories_.begin(), categories_.end(), Category::kOptimizerState) != categories_.end();
@@ -104,11 +106,26 @@ class Categorizer {
     const uint32_t count = heap_.events.size();
     group_end_.resize(count);
     phase_end_.resize(count);
+    backward_end_.resize(count);
     for (uint32_t seq = count; seq-- > 0;) {
       const bool last = seq + 1 == count;
       group_end_[seq] = !last && GroupOf(PhaseAt(seq)) == GroupOf(PhaseAt(seq + 1)) ? group_end_[seq + 1] : seq + 1;
       phase_end_[seq] = !last && PhaseAt(seq) == PhaseAt(seq + 1) ? phase_end_[seq + 1] : seq + 1;
+      const bool goes_on = !last && MayLieInBackward(PhaseAt(seq)) && MayLieInBackward(PhaseAt(seq + 1));
+      backward_end_[seq] = goes_on ? backward_end_[seq + 1] : seq + 1;
     }
+  }
+
+  // Hooks may update each parameter in the midst of a backward, as soon as its gradient is there.
+  static bool MayLieInBackward(Phase phase) {
+    const Group group = GroupOf(phase);
+    return group == Group::kBackward || group == Group::kOptimizer || group == Group::kZeroGrad;
+  }
+
+  // The engine gives back what is between two tensors of the graph; the update gives back gradients of parameters.
+  bool IsGivenBackByEngine(uint32_t row) const {
+    const uint32_t end = table_.free_requested_seq[row];
+    return end < backward_end_[table_.alloc_seq[row]] && GroupOf(PhaseAt(end)) == Group::kBackward;
   }
 
   // Autocast keeps copies of weights and drops them all when its region ends.
@@ -273,7 +290,7 @@ class Categorizer {
       case Group::kForward:
         return OfForward(row, outlives_group || (timeline_.basis == PhaseBasis::kStack && IsTakenDown(begin, end)));
       case Group::kBackward:
-        if (outlives_group) return Category::kGradient;
+        if (outlives_group && !IsGivenBackByEngine(row)) return Category::kGradient;
         return phase == Phase::kRecompute && end >= phase_end_[begin] ? Category::kActivation : Category::kTemporary;
       case Group::kOptimizer:
         return IsState(row, outlives_group) ? Category::kOptimizerState : Category::kTemporary;
@@ -366,6 +383,27 @@ class Categorizer {
     }
   }
 
+  // Without stacks an update in the backward does not show. What a backward before the last step makes to stay, two or
+  // more of each size for every parameter of that size, are states; gradients that are added to are one for each.
+  void MarkStatesOfBackward() {
+    if (timeline_.steps.size() < 2) return;
+    const FlatMap<uint64_t, uint32_t> parameters = CountParameterSizes(store_, heap_, categories_);
+    std::vector<uint32_t> lasting;
+    FlatMap<uint64_t, uint32_t> counts;  // of those, by size
+    for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
+      const uint32_t last_step_seq = timeline_.steps.back().begin_seq;
+      const bool stays = table_.free_requested_seq[row] >= last_step_seq;
+      if (Of(row) != Category::kGradient || table_.alloc_seq[row] >= last_step_seq || !stays) continue;
+      lasting.push_back(row);
+      ++counts[table_.size_bytes[row]];
+    }
+    const bool are_states = std::all_of(counts.begin(), counts.end(), [&](const auto& of_size) {
+      const auto count = parameters.find(of_size.first);
+      return of_size.first <= kScalarBytes || (count != parameters.end() && of_size.second >= 2 * count->second);
+    });
+    for (auto row = lasting.begin(); row != lasting.end() && are_states; ++row) Of(*row) = Category::kOptimizerState;
+  }
+
   // Without stacks: what is loaded is a second time as large, block for block, as all parameters are. Some optimizers
   // make their states before the first step.
   void MarkLoadedStates() {
@@ -413,6 +451,7 @@ class Categorizer {
   bool has_loaded_module_ = false;  // stacks say of some block that it was loaded
   std::vector<uint32_t> group_end_;
   std::vector<uint32_t> phase_end_;
+  std::vector<uint32_t> backward_end_;  // of a backward with the updates in it
 };
 
 // An XLA profile has no call stacks; what a block is for is known only where the profile gives its region.

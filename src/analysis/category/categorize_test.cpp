@@ -7,6 +7,7 @@
 #include "analysis/bands/bands.h"
 #include "analysis/heap_analysis.h"
 #include "analysis/test_program.h"
+#include "analysis/test_update_in_backward.h"
 
 namespace memstrata {
 namespace {
@@ -202,6 +203,20 @@ TEST(Categorize, ShardsOfFsdpAreParametersAndGradients) {
   EXPECT_EQ(analysis.CategoryOf(shard), Category::kParameter);
   EXPECT_EQ(analysis.CategoryOf(gathered), Category::kCommunication);
   EXPECT_EQ(analysis.CategoryOf(gradient), Category::kGradient);
+}
+
+TEST(Categorize, AnUpdateInTheBackwardTakesItsGradients) {
+  const UpdatesInBackward run = MakeUpdatesInBackward(true);
+  const HeapAnalysis analysis = AnalyseHeap(run.store, run.store.heaps[0]);
+  for (const uint32_t row : run.states) EXPECT_EQ(analysis.CategoryOf(row), Category::kOptimizerState) << row;
+  for (const uint32_t row : run.gradients) EXPECT_EQ(analysis.CategoryOf(row), Category::kGradient) << row;
+  for (const uint32_t row : run.between) EXPECT_EQ(analysis.CategoryOf(row), Category::kTemporary) << row;
+}
+
+TEST(Categorize, StatesOfAnUpdateInTheBackwardWithoutStacks) {
+  const UpdatesInBackward run = MakeUpdatesInBackward(false);
+  const HeapAnalysis analysis = AnalyseHeap(run.store, run.store.heaps[0]);
+  for (const uint32_t row : run.states) EXPECT_EQ(analysis.CategoryOf(row), Category::kOptimizerState) << row;
 }
 
 TEST(Bands, AddUpToThePeak) {

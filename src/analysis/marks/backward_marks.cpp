@@ -33,6 +33,9 @@ uint64_t LargestParameterBytes(const HeapAnalysis& analysis) {
   return largest;
 }
 
+// Hooks update each parameter as soon as its gradient is there. Models that are trained in turns have a forward each.
+bool UpdatesInBackward(const StepView& view) { return view.update_in_backward_count > 1; }
+
 // The gradient of a tensor in between is gone before the update; that of a parameter waits for it. An update in the
 // backward itself leaves no such difference.
 bool WaitsForUpdate(const AllocationTable& table, const StepView& view, uint32_t row) {
@@ -40,16 +43,25 @@ bool WaitsForUpdate(const AllocationTable& table, const StepView& view, uint32_t
   return !is_update_later || table.free_requested_seq[row] >= view.optimizer_begin;
 }
 
-// The most of these rows that live at one moment. rows: in the order of their allocation
-uint32_t MostTogether(const AllocationTable& table, const std::vector<uint32_t>& rows) {
-  std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> ends;  // of those that live
-  size_t most = 0;
+struct Together {
+  uint32_t count = 0;  // the most that live at one moment
+  uint64_t bytes = 0;  // the most bytes that do
+};
+
+// rows: in the order of their allocation
+Together MostTogether(const AllocationTable& table, const std::vector<uint32_t>& rows) {
+  using End = std::pair<uint32_t, uint64_t>;  // when a block that lives is given back, and its bytes
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends;
+  Together most;
+  uint64_t bytes = 0;
   for (const uint32_t row : rows) {
-    while (!ends.empty() && ends.top() < table.alloc_seq[row]) ends.pop();
-    ends.push(table.free_requested_seq[row]);
-    most = std::max(most, ends.size());
+    for (; !ends.empty() && ends.top().first < table.alloc_seq[row]; ends.pop()) bytes -= ends.top().second;
+    ends.emplace(table.free_requested_seq[row], table.size_bytes[row]);
+    bytes += table.size_bytes[row];
+    most.count = std::max(most.count, static_cast<uint32_t>(ends.size()));
+    most.bytes = std::max(most.bytes, bytes);
   }
-  return static_cast<uint32_t>(most);
+  return most;
 }
 
 // The gradient of the largest parameter when it is among the first (the head's) or the last (the embedding's) that the
@@ -90,7 +102,7 @@ std::optional<Mark> FindBackwardStartSpike(const HeapAnalysis& analysis, const S
     if (is_of_loss) rows.push_back(row);
   }
   if (rows.empty()) return std::nullopt;
-  const uint32_t most = MostTogether(table, rows);
+  const uint32_t most = MostTogether(table, rows).count;
   Mark mark{MarkKind::kBackwardStartSpike,
             view.step,
             table.alloc_seq[rows.front()],
@@ -145,6 +157,10 @@ std::optional<Mark> FindGradientRamp(const HeapAnalysis& analysis, const StepVie
   for (const uint32_t row : gradients) mark.bytes += analysis.store->allocations.size_bytes[row];
   mark.text =
       fmt::format("The backward makes {}: {}", FormatCount(gradients.size(), "gradient"), FormatBytes(mark.bytes));
+  if (!UpdatesInBackward(view)) return mark;
+  mark.bytes = MostTogether(analysis.store->allocations, gradients).bytes;
+  mark.text += fmt::format(" in all, {} at a time: the update runs in the backward and gives each back",
+                           FormatBytes(mark.bytes));
   return mark;
 }
 

@@ -6,6 +6,7 @@
 #include "analysis/marks/step_view.h"
 #include "analysis/next_peak/next_peak.h"
 #include "analysis/test_program.h"
+#include "analysis/test_update_in_backward.h"
 
 namespace memstrata {
 namespace {
@@ -108,6 +109,16 @@ TEST(Marks, EachKindOfRepeatCountsOnce) {
 }
 
 // The function that trains returns, and gives its model back, before the recording ends.
+TEST(Marks, GradientsThatAHookGivesBackAreOneAtATime) {
+  const UpdatesInBackward run = MakeUpdatesInBackward(true);
+  const HeapAnalysis analysis = AnalyseHeap(run.store, run.store.heaps[0]);
+  const Marks marks = FindMarks(analysis);
+  const Mark* ramp = Find(marks, MarkKind::kGradientRamp);
+  ASSERT_NE(ramp, nullptr);
+  EXPECT_EQ(ramp->count, std::size(kHookedWeights));
+  EXPECT_EQ(ramp->bytes, 11 << 20);
+}
+
 TEST(Marks, AModelThatIsGivenBackIsAConstantBandToo) {
   const Store store = MakeTraining(3, 0, true, Ending::kReturns);
   const Marks marks = FindMarks(AnalyseHeap(store, store.heaps[0]));

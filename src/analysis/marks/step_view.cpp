@@ -9,6 +9,7 @@ void AddPhases(const HeapAnalysis& analysis, StepView& view) {
   bool updated = false;  // the update of the step is over
   bool had_backward = false;
   uint32_t anew = kNone;  // the zero_grad after the last backward
+  bool update_after_backward = false;
   for (const PhaseSpan& span : analysis.timeline.phases) {
     if (span.step != view.step) continue;
     const auto extend = [&](uint32_t& begin, uint32_t& end) {
@@ -21,6 +22,9 @@ void AddPhases(const HeapAnalysis& analysis, StepView& view) {
       anew = kNone;
     }
     had_backward = had_backward || IsBackward(span.phase);
+    if (IsBackward(span.phase)) view.update_in_backward_count += update_after_backward ? 1 : 0;
+    const bool is_of_update = span.phase == Phase::kOptimizer || span.phase == Phase::kZeroGrad;
+    update_after_backward = is_of_update && had_backward && (update_after_backward || span.phase == Phase::kOptimizer);
     if (span.phase == Phase::kZeroGrad && had_backward && anew == kNone) anew = span.begin_seq;
     if (IsForward(span.phase) && view.backward_begin == kNone) extend(view.forward_begin, view.forward_end);
     if (IsBackward(span.phase)) extend(view.backward_begin, view.backward_end);
