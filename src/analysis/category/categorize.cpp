@@ -1,6 +1,7 @@
 #include "analysis/category/categorize.h"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 
 #include "analysis/category/growing_cache.h"
@@ -84,6 +85,7 @@ class Categorizer {
       if (table_.alloc_seq[row] != kNone) Of(row) = ByLife(row);
     }
     CategorizePreexisting();
+    MarkReplacedParameters();
     if (timeline_.basis != PhaseBasis::kStack) MarkStatesOfBackward();
     // An optimizer that makes states in an update has made none before.
     const bool makes_states =
@@ -380,6 +382,25 @@ class Categorizer {
       } else if (round > 0 && !makes_states) {
         Of(row) = Category::kOptimizerState;
       }
+    }
+  }
+
+  // An update may put a block of its own in the place of a parameter, which it gives back then.
+  void MarkReplacedParameters() {
+    FlatMap<uint64_t, std::deque<uint32_t>> made;  // by this step's updates to stay, by size
+    uint32_t step = kNone;
+    for (uint32_t seq = 0; seq < heap_.events.size(); ++seq) {
+      const uint32_t row = store_.events.allocation[heap_.events.begin + seq];
+      if (row == kNone || GroupOf(PhaseAt(seq)) != Group::kOptimizer) continue;
+      if (timeline_.step_of_event[seq] != step) made.clear();
+      step = timeline_.step_of_event[seq];
+      if (table_.alloc_seq[row] == seq && Of(row) == Category::kOptimizerState)
+        made[table_.size_bytes[row]].push_back(row);
+      if (table_.free_requested_seq[row] != seq || Of(row) != Category::kParameter) continue;
+      const auto same = made.find(table_.size_bytes[row]);
+      if (same == made.end() || same->second.empty()) continue;
+      Of(same->second.front()) = Category::kParameter;
+      same->second.pop_front();
     }
   }
 

@@ -23,6 +23,19 @@ std::vector<uint64_t> GradientsOfSteps(const Store& store, const Heap& heap, con
   return sums;
 }
 
+// The stack of what each step's update does first; 0 where none is known.
+std::vector<uint64_t> UpdatesOfSteps(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
+                                     const std::vector<uint32_t>& begins) {
+  std::vector<uint64_t> stacks(begins.size(), 0);
+  size_t step = 0;
+  for (uint32_t seq = begins[0]; seq < phases.size(); ++seq) {
+    if (step + 1 < begins.size() && seq >= begins[step + 1]) ++step;
+    const bool is_first = stacks[step] == 0 && phases[seq] == Phase::kOptimizer;
+    if (is_first) stacks[step] = store.events.stack[heap.events.begin + seq].value;
+  }
+  return stacks;
+}
+
 // From the second turn on every turn is as the one before; the first may make what later ones find. The last may be
 // cut off.
 bool HasPeriod(const std::vector<uint64_t>& values, size_t period) {
@@ -40,13 +53,18 @@ std::vector<uint32_t> JoinAlternatingSteps(const Store& store, const Heap& heap,
   constexpr size_t kLongestTurn = 16;
   constexpr size_t kFewestTurns = 3;
   if (begins.size() < 2 * kFewestTurns) return begins;
-  const std::vector<uint64_t> gradients = GradientsOfSteps(store, heap, phases, begins);
-  for (size_t period = 2; period <= kLongestTurn && period * kFewestTurns <= begins.size(); ++period) {
-    if (!HasPeriod(gradients, period)) continue;
+  const auto join = [&](size_t period) {
     std::vector<uint32_t> joined;
     for (size_t i = 0; i < begins.size(); i += period) joined.push_back(begins[i]);
     return joined;
+  };
+  const std::vector<uint64_t> gradients = GradientsOfSteps(store, heap, phases, begins);
+  for (size_t period = 2; period <= kLongestTurn && period * kFewestTurns <= begins.size(); ++period) {
+    if (HasPeriod(gradients, period)) return join(period);
   }
+  // Sharpness-aware minimisation goes to a worse point and back; both ways have a backward and an update.
+  const std::vector<uint64_t> updates = UpdatesOfSteps(store, heap, phases, begins);
+  if (std::count(updates.begin(), updates.end() - 1, 0) == 0 && HasPeriod(updates, 2)) return join(2);
   return begins;
 }
 

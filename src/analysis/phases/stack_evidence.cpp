@@ -166,13 +166,19 @@ std::vector<bool> CallersOfModel(const StackTable& stacks, const std::vector<uin
   return calls_model;
 }
 
-uint32_t Bit(Phase phase) { return 1U << static_cast<uint32_t>(phase); }
+constexpr uint32_t BitOf(Phase phase) { return 1U << static_cast<uint32_t>(phase); }
 
 std::optional<Phase> OnlyPhase(uint32_t bits) {
   for (size_t i = 0; i < std::size(kPhaseNames); ++i) {
     if (bits == 1U << i) return static_cast<Phase>(i);
   }
   return std::nullopt;
+}
+
+// A step of an optimizer of the program's own: so it calls itself, and all that it calls are parts of updates.
+bool IsOwnStep(std::string_view function, uint32_t phases_below) {
+  constexpr uint32_t kOfUpdates = BitOf(Phase::kOptimizer) | BitOf(Phase::kZeroGrad) | BitOf(Phase::kClip);
+  return phases_below != 0 && (phases_below & ~kOfUpdates) == 0 && function.find("step") != std::string_view::npos;
 }
 
 // Nodes that name no phase take the one phase that is found below them, or else that of their caller when all that it
@@ -185,18 +191,21 @@ void SpreadFromSiblings(const Store& store, std::vector<std::optional<Phase>>& p
     return static_cast<uint64_t>(stacks.parent[row].value) << 32 | frames.function[stacks.frame[row].value].value;
   };
   std::vector<uint32_t> below(stacks.size(), 0);
-  FlatMap<uint64_t, bool> function_has_phase;  // (caller, function) → some line of it names a phase
+  FlatMap<uint64_t, uint32_t> below_function;  // (caller, function) → phases that lines of it name
   for (size_t row = stacks.size(); row-- > 1;) {
-    if (phase[row]) below[row] |= Bit(*phase[row]);
+    if (phase[row]) below[row] |= BitOf(*phase[row]);
     below[stacks.parent[row].value] |= below[row];
-    if (below[row] != 0) function_has_phase[key(row)] = true;
+    if (below[row] != 0) below_function[key(row)] |= below[row];
   }
   std::vector<std::optional<Phase>> spread(stacks.size());
   for (size_t row = 1; row < stacks.size(); ++row) {
     const uint32_t parent = stacks.parent[row].value;
     if (below[row] != 0) {
       spread[row] = OnlyPhase(below[row]);
-    } else if (parent != 0 && spread[parent] != Phase::kBackward && !function_has_phase.contains(key(row))) {
+    } else if (const auto beside = below_function.find(key(row)); beside != below_function.end()) {
+      if (IsOwnStep(store.String(frames.function[stacks.frame[row].value]), beside->second))
+        spread[row] = Phase::kOptimizer;
+    } else if (parent != 0 && spread[parent] != Phase::kBackward) {
       spread[row] = spread[parent];
     }
   }
