@@ -101,7 +101,8 @@ Status Parameters::CheckNames(std::span<const std::string_view> known) const {
   for (const auto& [name, value] : values_) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       return Fail(ErrorCode::kInvalidArgument,
-                  fmt::format("This question has no parameter \"{}\"; it takes: {}.", name, fmt::join(known, ", ")));
+                  fmt::format("This question has no parameter \"{}\"; it takes {}.", name,
+                              known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
     }
   }
   return {};

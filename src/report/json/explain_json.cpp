@@ -116,6 +116,10 @@ void WriteLabels(JsonWriter& json, const HeapExplained& heap) {
     json.StartArray();
     for (const uint32_t seq : label.seqs) json.Value(seq);
     json.EndArray();
+    json.Key("live_bytes");
+    json.StartArray();
+    for (const uint32_t seq : label.seqs) json.Value(heap.analysis.live.At(Moment::AfterEvent(seq)));
+    json.EndArray();
     json.Field("title", std::string_view(label.title));
     json.Field("detail", std::string_view(label.detail));
     json.Field("rank", static_cast<int64_t>(label.rank));

@@ -64,10 +64,13 @@ function UnmetView({ view, why, how }: { view: View; why: string; how: string })
 
 function Rail({ current }: { current: View }) {
   const app = useApp();
+  // What a page of a plan alone cannot show is no view of it.
+  const hasRecording = app.session.value.sources.length > 0;
+  const shown = views.filter((view) => hasRecording || view.unmet(app) === null);
   return (
     <nav class="ms-rail" aria-label="Views">
-      {views.map((view, index) => {
-        const startsGroup = index > 0 && views[index - 1]!.group !== view.group;
+      {shown.map((view, index) => {
+        const startsGroup = index > 0 && shown[index - 1]!.group !== view.group;
         const on = view.id === current.id;
         const count = view.count?.(app) ?? null;
         const dim = view.unmet(app) !== null;

@@ -15,6 +15,8 @@ const maxShift = 16;
 const maxTries = 120;
 /** Of the places at which the same can be seen again. */
 const mostPlaces = 6;
+/** Labels of one step that is narrower than this would stand on each other: they go to steps all over the picture. */
+const narrowStep = 60;
 
 /** Where a leader ends: in a ring on the curve. */
 export interface Anchor {
@@ -104,6 +106,23 @@ function assignPlaces(labels: readonly Aimed[], rows: number, left: number, righ
   return placeFrom(0) ? placed : null;
 }
 
+/** Places of each label in the order in which they are tried. */
+function placesToTry(labels: readonly Label[], left: number, right: number): Map<Label, readonly Anchor[]> {
+  const repeated = labels.filter((label) => label.anchors.length > mostPlaces);
+  const own = repeated.map((label) => label.anchors[0]!.x);
+  const isNarrow = Math.max(...own) - Math.min(...own) < narrowStep;
+  const inOrder = [...repeated].sort((a, b) => a.anchors[0]!.x - b.anchors[0]!.x);
+  return new Map(
+    labels.map((label) => {
+      const index = isNarrow ? inOrder.indexOf(label) : -1;
+      if (index < 0) return [label, label.anchors.slice(0, mostPlaces)];
+      const wanted = left + ((index + 0.5) / inOrder.length) * (right - left);
+      const nearest = [...label.anchors].sort((a, b) => Math.abs(a.x - wanted) - Math.abs(b.x - wanted));
+      return [label, nearest.slice(0, mostPlaces)];
+    }),
+  );
+}
+
 const byPlace = (a: Aimed, b: Aimed) => a.x - b.x || a.label.rank - b.label.rank;
 
 /**
@@ -126,8 +145,9 @@ export function placeLabels(
     placed = places;
     return true;
   };
+  const places = placesToTry(labels, left, right);
   for (const label of [...labels].sort((a, b) => a.rank - b.rank || a.anchors[0]!.x - b.anchors[0]!.x))
-    label.anchors.slice(0, mostPlaces).some((anchor) => keep(label, anchor));
+    places.get(label)!.some((anchor) => keep(label, anchor));
   return { placed, dropped: labels.length - placed.length };
 }
 

@@ -67,7 +67,8 @@ const rowsFrom: readonly (readonly [height: number, rows: number])[] = [
   [620, 4],
   [420, 3],
 ];
-const spikeReach = 6;
+/** Where a leader may stand, in pixels beside its place. */
+const ringShifts = [0, 5, -5, 8, -8];
 const gaugeNameHeight = 30;
 
 /** The plot inside a picture of this size. */
@@ -240,9 +241,9 @@ function placeLane(
   const isOpen = (x: number) => closed === null || x < closed[0] || x > closed[1];
   const labels = labelsOf(scene).flatMap((label): Label[] => {
     const anchors = label.seqs
-      .map((seq) => xAt(frame, rows.position(seq)))
-      .filter((x) => x >= frame.left && x <= frame.left + frame.width && isOpen(x))
-      .map((x) => ({ x, y: ringY(curve, frame, x) }));
+      .map((seq, index) => ({ x: xAt(frame, rows.position(seq)), bytes: label.live_bytes[index]! }))
+      .filter(({ x }) => x >= frame.left && x <= frame.left + frame.width && isOpen(x))
+      .map(({ x, bytes }) => ({ x: besideSpike(curve, frame, x, bytes), y: yAt(frame, bytes) }));
     if (anchors.length === 0) return [];
     const { title, detail, rank, mark, is_alarm: isAlarm } = label;
     const width = Math.max(renderer.measure(title, { bold: true }), renderer.measure(detail, {}));
@@ -267,14 +268,18 @@ function drawLane(
     renderer.text(line, frame.left - 8, top + 8 + 15 * index, { fill: theme.ink3, align: "right" });
 }
 
-/** Height of a ring. Beside a narrow spike it stands on top of it: a leader must not run along the spike and hide it. */
-function ringY(curve: CurveModel, frame: PlotFrame, x: number): number {
-  const at = (place: number) => curve.columns.columnAt(valueAt(frame, place));
-  const [first, last] = [at(x - spikeReach), at(x + spikeReach)];
+/** A ring lies at its own bytes; a leader that would run down along a spike to reach them stands beside it. */
+function besideSpike(curve: CurveModel, frame: PlotFrame, x: number, bytes: number): number {
+  const isHidden = (place: number) => highestNear(curve, frame, place) > bytes + frame.topBytes / 50;
+  return x + (ringShifts.find((shift) => !isHidden(x + shift)) ?? 0);
+}
+
+/** What is live at most within a pixel of a place. */
+function highestNear({ columns, liveMax }: CurveModel, frame: PlotFrame, x: number): number {
+  const at = (place: number) => columns.columnAt(valueAt(frame, place));
   let highest = 0;
-  for (let column = first; column <= last; column += 1) highest = Math.max(highest, curve.liveMax[column]!);
-  const isSpike = highest > Math.max(curve.liveMax[first]!, curve.liveMax[last]!);
-  return yAt(frame, isSpike ? highest : curve.liveMax[at(x)]!);
+  for (let column = at(x - 1); column <= at(x + 1); column += 1) highest = Math.max(highest, liveMax[column]!);
+  return highest;
 }
 
 /** The peak of a picture without a lane, where it is in sight. */

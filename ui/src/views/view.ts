@@ -45,6 +45,12 @@ function noRun(app: AppState): Unmet {
   };
 }
 
+/** A page of a plan alone has read nothing. */
+export function needSource(app: AppState): Unmet | null {
+  const isEmpty = app.session.value.sources.length === 0;
+  return isEmpty ? { why: "This page holds no recording.", how: "Open a recording to see this view." } : null;
+}
+
 export function needPart(app: AppState, part: string, unmet: Unmet): Unmet | null {
   return needHeap(app) ?? (app.heap.value.has.includes(part) ? null : unmet);
 }

@@ -4,7 +4,7 @@ import type { Diagnostic, Missing } from "../../data/types.ts";
 import { useApp } from "../../state/context.ts";
 import { CopyButton } from "../../widgets/copy_button.tsx";
 import { type Column, DataTable, tableText } from "../../widgets/data_table.tsx";
-import type { View } from "../view.ts";
+import { needSource, type View } from "../view.ts";
 
 const words: Record<Diagnostic["severity"], string> = {
   info: "information",
@@ -105,7 +105,7 @@ export const diagnosticsView: View = {
   group: "text",
   icon: "M8 1.500a6.500 6.500 0 1 0 .01 0ZM8 7v4.500M8 4.200v1",
   count: (app) => app.session.value.diagnostics.length,
-  unmet: () => null,
+  unmet: needSource,
   followsRun: false,
   component: Diagnostics,
 };

@@ -1,11 +1,11 @@
-/** Findings: every finding in sentences, in the order to act, with a jump to its place. */
+/** Findings: every finding in sentences, most urgent first, with a jump to its place. */
 import { categoryLabel } from "../../base/palette.ts";
 import { formatByteChange, formatBytes, formatCount } from "../../base/units.ts";
 import type { ExplainHeap } from "../../data/types.ts";
 import { useApp } from "../../state/context.ts";
 import { type Column, DataTable } from "../../widgets/data_table.tsx";
 import { FindingList } from "../../widgets/finding_list.tsx";
-import type { View } from "../view.ts";
+import { needSource, type View } from "../view.ts";
 
 type Row = ExplainHeap["next_peak"][number];
 
@@ -51,7 +51,7 @@ function Findings() {
     <>
       <div class="ms-viewbar">
         <h1>Findings</h1>
-        <span class="ms-quiet">in the order to act</span>
+        <span class="ms-quiet">most urgent first</span>
       </div>
       <div class="ms-textview">
         <h2 class="ms-hidden">All findings</h2>
@@ -81,7 +81,7 @@ export const findingsView: View = {
   group: "text",
   icon: "M8 2 14.500 13.500h-13ZM8 6.500v3.500M8 11.500v.8",
   count: (app) => app.explain.value?.findings.length ?? null,
-  unmet: () => null,
+  unmet: needSource,
   followsRun: false,
   component: Findings,
 };

@@ -56,7 +56,7 @@ function Overview() {
           <section>
             <div class="ms-panel__head">
               <h2>Findings</h2>
-              <span class="ms-quiet">in the order to act</span>
+              <span class="ms-quiet">most urgent first</span>
             </div>
             <FindingList limit={shownFindings} />
           </section>

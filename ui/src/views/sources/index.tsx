@@ -5,7 +5,7 @@ import type { Heap, Session, Source } from "../../data/types.ts";
 import { useApp } from "../../state/context.ts";
 import { bytesColumn, countColumn, mainBytesColumn } from "../../widgets/columns.tsx";
 import { type Column, DataTable } from "../../widgets/data_table.tsx";
-import type { View } from "../view.ts";
+import { needSource, type View } from "../view.ts";
 
 const sourceColumns: Column<Source>[] = [
   {
@@ -114,7 +114,7 @@ export const sourcesView: View = {
   group: "text",
   icon: "M3.500 1.500h6l3 3v10h-9ZM9.500 1.500v3h3",
   count: (app) => app.session.value.sources.length,
-  unmet: () => null,
+  unmet: needSource,
   followsRun: false,
   component: Sources,
 };

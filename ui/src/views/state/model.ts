@@ -10,9 +10,9 @@ export function idleSentence(state: StateAttributes): string {
   const whole = state.by_kind.whole_segment_bytes;
   const back =
     whole > 0
-      ? `${formatBytes(whole)} of it are whole segments that could be given back`
-      : "no whole segment of it could be given back";
-  return `${formatBytes(idle)} of ${formatBytes(state.reserved_bytes)} reserved lies idle; the largest hole is ${formatBytes(state.largest_idle_bytes)}, and ${back}.`;
+      ? `${formatBytes(whole)} of it in whole segments that could be given back`
+      : "none of it in whole segments that could be given back";
+  return `${formatBytes(idle)} of ${formatBytes(state.reserved_bytes)} reserved lies idle, ${back}. The largest hole is ${formatBytes(state.largest_idle_bytes)}.`;
 }
 
 function oomSentence(state: StateAttributes): string {
