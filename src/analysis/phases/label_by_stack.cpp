@@ -32,6 +32,7 @@ class Labeller {
     StackLabels result;
     result.is_plain.resize(labels_.size());
     for (uint32_t seq = 0; seq < labels_.size(); ++seq) result.is_plain[seq] = !labels_[seq];
+    if (frees_have_own_stacks_) ClearLateFrees();
     FillNeutralRuns();
     result.phase.resize(labels_.size());
     for (uint32_t seq = 0; seq < labels_.size(); ++seq) result.phase[seq] = labels_[seq].value_or(Phase::kOther);
@@ -127,6 +128,25 @@ class Labeller {
         frees_have_own_stacks_ && has_backward_ && (current_ == Phase::kForward || current_ == Phase::kLoss);
     if (engine_started) current_ = Phase::kBackward;
     return current_;
+  }
+
+  // The engine's threads may give back the last blocks of a backward when the program is already in the next turn of
+  // its loop: frees alone, amid work of the program itself since it jumped.
+  void ClearLateFrees() {
+    uint32_t neutral_begin = 0;  // of the run before
+    for (uint32_t begin = 0; begin < labels_.size();) {
+      uint32_t end = begin;
+      const auto is_late = [&](uint32_t seq) {
+        return labels_[seq] == Phase::kBackward && IsSilent(seq) && IsFree(store_.events.kind[Row(seq)]);
+      };
+      while (end < labels_.size() && is_late(end)) ++end;
+      const bool is_amid = begin < end && end < labels_.size() && neutral_begin < begin && !labels_[end];
+      if (is_amid && LastJump(neutral_begin, begin) > neutral_begin)
+        std::fill(labels_.begin() + begin, labels_.begin() + end, std::nullopt);
+      if (begin == end && labels_[begin]) neutral_begin = begin + 1;
+      if (begin < end && !is_amid) neutral_begin = end;
+      begin = std::max(end, begin + 1);
+    }
   }
 
   void FillNeutralRuns() {

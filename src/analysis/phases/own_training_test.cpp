@@ -125,6 +125,34 @@ TEST(OwnTraining, ABackwardMayStartWithAGradientOfTheProgram) {
   EXPECT_EQ(CountEvents(timeline, Phase::kEval), 0U);
 }
 
+// The program makes the next batch, and meanwhile the engine's thread gives back the last blocks of the backward.
+TEST(OwnTraining, WhatTheEngineGivesBackLateHidesNoStep) {
+  constexpr size_t kSteps = 6;
+  OwnTraining training;
+  TestProgram& program = training.program;
+  training.Load();
+  std::vector<uint32_t> begins;
+  uint32_t of_graph = kNone;
+  for (size_t step = 0; step < kSteps; ++step) {
+    begins.push_back(program.event_count());
+    const uint32_t batch = program.Alloc(5 << 20, {"<module>@train.py:2"});
+    if (step == 2) program.Free(of_graph, {});
+    const uint32_t on_device = program.Alloc(5 << 20, {"<module>@train.py:2"});
+    program.Free(batch, {"<module>@train.py:2"});
+    training.Forward({"<module>@train.py:3", "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"});
+    of_graph = program.Alloc(2 << 20, {"<module>@train.py:3", "_call_impl@torch/nn/modules/module.py:1700"});
+    training.Backward(
+        {"<module>@train.py:4", "backward@torch/_tensor.py:500", "_make_grads@torch/autograd/__init__.py:220"});
+    training.Update({"<module>@train.py:5"}, {"<module>@train.py:6"});
+    if (step != 1) program.Free(of_graph, {"<module>@train.py:6"});
+    program.Free(on_device, {"<module>@train.py:6"});
+  }
+  const Store store = program.Finish();
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  ASSERT_EQ(timeline.steps.size(), kSteps);
+  for (size_t step = 0; step < kSteps; ++step) EXPECT_EQ(timeline.steps[step].begin_seq, begins[step]) << step;
+}
+
 TEST(OwnTraining, AWarmUpInALoopOfItsOwnIsNoPartOfTheNextStep) {
   OwnTraining training;
   training.Load();

@@ -63,6 +63,18 @@ std::vector<OwnWork> FindOwnWork(const StackLabels& labels) {
   return works;
 }
 
+// Stacks whose own work is, by the order of all events, an update in most turns; one that is seldom makes the next
+// batch.
+FlatMap<uint32_t, int64_t> VotesForUpdate(const Store& store, const Heap& heap, const std::vector<OwnWork>& works,
+                                          const std::vector<Phase>& by_order) {
+  FlatMap<uint32_t, int64_t> votes;
+  for (const OwnWork& work : works) {
+    for (const uint32_t seq : work)
+      votes[store.events.stack[heap.events.begin + seq].value] += by_order[seq] == Phase::kOptimizer ? 1 : -1;
+  }
+  return votes;
+}
+
 // Whether some of the work lies where blocks are given back in a row, as dropped gradients are.
 bool MayDropGradients(const Store& store, const Heap& heap, const std::vector<OwnWork>& works) {
   const auto end_of_row = [&](uint32_t seq, int direction) {  // the first event on the way that makes a block
@@ -96,12 +108,16 @@ void NameOwnUpdates(const Store& store, const Heap& heap, StackLabels& labels) {
   const bool may_update = lacks_update && !works.empty();
   if (!may_update && !MayDropGradients(store, heap, works)) return;  // then the order of all events shows nothing here
   const std::vector<Phase> by_order = LabelByOrder(store, heap);
+  const FlatMap<uint32_t, int64_t> votes = VotesForUpdate(store, heap, works, by_order);
+  const auto is_mostly_update = [&](uint32_t seq) {
+    return votes.find(store.events.stack[heap.events.begin + seq].value)->second >= 0;
+  };
   std::vector<uint32_t> of_updates;
   for (const OwnWork& work : works) {
     std::vector<uint32_t> of_update;
     for (const uint32_t seq : work) {
       if (lacks_zero_grad && by_order[seq] == Phase::kZeroGrad) labels.phase[seq] = Phase::kZeroGrad;
-      if (lacks_update && by_order[seq] == Phase::kOptimizer) of_update.push_back(seq);
+      if (lacks_update && by_order[seq] == Phase::kOptimizer && is_mostly_update(seq)) of_update.push_back(seq);
     }
     const auto alloc_count = std::count_if(of_update.begin(), of_update.end(), [&](uint32_t seq) {
       return store.events.kind[heap.events.begin + seq] == EventKind::kAlloc;
