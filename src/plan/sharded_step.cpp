@@ -334,6 +334,7 @@ DevicePlan ShardedTrainingDevice(const PlanRequest& request, int64_t stage) {
   AddLoadCopy(request, device);
   AddBuckets(request, device);
   AddBoundaryTensors(request, device);
+  AddGatherBuffer(request, stage, device);
   AddWorkspaces(request, device);
   UseOptimizerPeak(request, device);
   Sum(request, device);
