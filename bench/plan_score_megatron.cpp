@@ -254,7 +254,8 @@ std::string FamilyOf(const CsvRow& row) {
 uint64_t BetweenSteps(const plan::DevicePlan& device) {
   uint64_t bytes = device.states.parameters + device.states.gradients + device.states.optimizer_state;
   for (const plan::Line& line : device.lines) {
-    const bool is_kept = line.term.ends_with("workspace") || (line.is_persistent && line.term == "communication");
+    const bool is_kept = line.term.ends_with("workspace") || line.term == "rounding" ||
+                         (line.is_persistent && line.term == "communication");
     bytes += is_kept ? line.bytes : 0;
   }
   return bytes;

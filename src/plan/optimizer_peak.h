@@ -8,13 +8,6 @@ namespace memstrata::plan {
 /// PyTorch's data parallelism copies gradients into buckets, which stay.
 void AddBuckets(const PlanRequest& request, DevicePlan& device);
 
-/// Tensors at the borders of pipeline stages that Megatron still holds between steps.
-void AddBoundaryTensors(const PlanRequest& request, DevicePlan& device);
-
-/// The buffer that Megatron gathers tokens into, for its head under sequence parallelism and for experts whose ranks
-/// share all tokens. It is one for all layers and stays.
-void AddGatherBuffer(const PlanRequest& request, int64_t stage, DevicePlan& device);
-
 /// Where the optimizer's step needs more than the backward, what works in the backward is gone by then, and the lines
 /// become those of the step. Sets the phase of the peak.
 void UseOptimizerPeak(const PlanRequest& request, DevicePlan& device);

@@ -159,26 +159,6 @@ TEST(Plan, GroupedProductsOfExpertsHaveWorkspacesOnTheirStreams) {
   EXPECT_EQ(workspace("llama-3.1-8b", "yes", "h100-80g"), 0u);
 }
 
-TEST(Plan, MegatronKeepsOneBufferOfGatheredTokens) {
-  const auto buffer = [](const char* model, const char* parallel, const char* gathers) {
-    const Plan plan = *MakePlan(Request(model,
-                                        {{"engine", "megatron"},
-                                         {"batch", "4"},
-                                         {"sequence", "1024"},
-                                         {"parallel", parallel},
-                                         {"gathered-tokens", gathers}},
-                                        "h100-80g"));
-    return BytesOf(plan, "communication");
-  };
-  constexpr uint64_t kTokens = uint64_t{4} * 1024;
-  constexpr uint64_t kEach = uint64_t{2} * 4096;  // bytes of a token: both models are 4096 wide
-  EXPECT_EQ(buffer("mixtral-8x7b", "dp=8,ep=8", "yes"), 8 * kTokens * kEach);
-  EXPECT_EQ(buffer("mixtral-8x7b", "tp=2,sp=yes,dp=4,ep=4,etp=1", "yes"), 2 * kTokens * kEach);
-  EXPECT_EQ(buffer("mixtral-8x7b", "dp=8,ep=8", "no"), 0u);
-  EXPECT_EQ(buffer("llama-3.1-8b", "tp=2,sp=yes,dp=4", "yes"), kTokens * kEach);
-  EXPECT_EQ(buffer("llama-3.1-8b", "tp=2,dp=4", "yes"), 0u);
-}
-
 TEST(Plan, ACardWithoutCudaHasNoWorkspacesOfIt) {
   const Plan plan = *MakePlan(Request("mixtral-8x7b", {{"engine", "megatron"}, {"sequence", "256"}}, "tpu-v5p"));
   for (const Line& line : plan.devices[0].lines) {
