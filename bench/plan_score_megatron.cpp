@@ -185,9 +185,11 @@ PlanRequest RequestOf(const CsvRow& row, const ConfigJson& arguments) {
   const std::optional<std::string> backend = arguments.Text("attention-backend");
   w.eager_attention = backend == "unfused" || backend == "local" || arguments.Text("transformer-impl") == "local";
   if (arguments.Text("optimizer") == "sgd") w.optimizer = plan::OptimizerName::kSgdMomentum;
+  if (arguments.Text("optimizer") == "muon") w.optimizer = plan::OptimizerName::kMuon;
   if (Is(arguments, "defer-embedding-wgrad-compute"))
     w.deferred_head_gradients = Whole(arguments, "wgrad-deferral-limit", w.accumulation);
   w.groups_experts = Is(arguments, "moe-grouped-gemm");
+  w.gathers_tokens = arguments.Text("moe-token-dispatcher-type").value_or("allgather") == "allgather";
   w.is_deterministic = Is(arguments, "deterministic-mode");
   request.model = plan::DescribeDecoder(spec, Cell(row, "file"), "arguments of the test");
   if (KindOf(row) == "bert") AddBertHeads(spec, request.model);
@@ -252,7 +254,8 @@ std::string FamilyOf(const CsvRow& row) {
 uint64_t BetweenSteps(const plan::DevicePlan& device) {
   uint64_t bytes = device.states.parameters + device.states.gradients + device.states.optimizer_state;
   for (const plan::Line& line : device.lines) {
-    const bool is_kept = line.term.ends_with("workspace") || (line.is_persistent && line.term == "communication");
+    const bool is_kept = line.term.ends_with("workspace") || line.term == "rounding" ||
+                         (line.is_persistent && line.term == "communication");
     bytes += is_kept ? line.bytes : 0;
   }
   return bytes;

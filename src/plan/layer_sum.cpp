@@ -11,8 +11,6 @@
 namespace memstrata::plan {
 namespace {
 
-int64_t TokensOnRank(const Workload& w) { return w.batch * (w.sequence / std::max<int64_t>(1, w.parallel.context)); }
-
 // What comes and goes while a layer that was run again is in its backward, bytes a token: with sequence parallelism
 // whole inputs of both blocks, two partial gradients of the MLP's input and the whole gradient of its output; the
 // gradients of the two products before the gate.
@@ -68,6 +66,8 @@ std::string FormulaOf(const std::vector<Run>& runs) {
 }
 
 }  // namespace
+
+int64_t TokensOnRank(const Workload& w) { return w.batch * (w.sequence / std::max<int64_t>(1, w.parallel.context)); }
 
 int64_t TargetTokens(const PlanRequest& request) {
   const Workload& w = request.workload;

@@ -18,7 +18,9 @@ struct LayerSum {
 /// Of decoders, encoders and encoder-decoders.
 LayerSum SumLayers(const PlanRequest& request, int64_t stage);
 
-/// Tokens of a micro-batch on one rank; of the decoder, where an encoder is before it.
+/// Tokens of a micro-batch on one rank, before tensor parallelism divides them.
+int64_t TokensOnRank(const Workload& workload);
+/// The same of the decoder, where an encoder is before it.
 int64_t TargetTokens(const PlanRequest& request);
 /// Whether the whole inputs of divided products stay for their backward.
 bool KeepsGatheredInputs(const Workload& workload);

@@ -38,21 +38,6 @@ void AddBuckets(const PlanRequest& request, DevicePlan& device) {
                           "PyTorch's DistributedDataParallel with gradient_as_bucket_view=False", true, "parallel"});
 }
 
-void AddBoundaryTensors(const PlanRequest& request, DevicePlan& device) {
-  const Workload& w = request.workload;
-  const Parallel& p = w.parallel;
-  if (w.engine != Engine::kMegatron || p.pipeline == 1) return;
-  const int64_t tokens = w.batch * (w.sequence / p.context) / (p.sequence_parallel ? p.tensor : 1);
-  const auto each = static_cast<double>(tokens * request.model.hidden) * static_cast<double>(ComputeBytes(w.precision));
-  const Constant& tensors = GetConstant("megatron_boundary_tensors");
-  Line line = LineOfConstant("communication", tensors, each * static_cast<double>(p.virtual_stages),
-                             fmt::format("{} tensors of {} tokens x {} at the border of each of {} virtual stage(s)",
-                                         tensors.best, tokens, request.model.hidden, p.virtual_stages));
-  line.basis = Basis::kMeasured;
-  line.changed_by = "parallel, batch, sequence";
-  device.lines.push_back(std::move(line));
-}
-
 void UseOptimizerPeak(const PlanRequest& request, DevicePlan& device) {
   device.peak_phase = "backward";
   const Constant* each = OptimizerTemporaries(request.workload);

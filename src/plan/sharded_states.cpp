@@ -48,6 +48,13 @@ int64_t AdapterCount(const ParameterSpec& parameter, const ModelDescription& mod
   return 0;
 }
 
+// Elements of a tensor that model-parallel ranks leave one of them.
+int64_t CountOnRank(const ParameterSpec& parameter, const Parallel& parallel) {
+  const int64_t count = CountElements(parameter);
+  if (parameter.role == Role::kExpert) return DivideUp(count, parallel.expert * parallel.ExpertTensor());
+  return SplitsByTensor(parameter.role) ? DivideUp(count, parallel.tensor) : count;
+}
+
 // Where a tensor lives: layers by stage, the embedding on the first, the head on the last, both for a tied table.
 bool IsOnStage(const ParameterSpec& parameter, const ModelDescription& model, int64_t stage, const Parallel& parallel) {
   if (parallel.pipeline == 1) return true;
@@ -117,15 +124,9 @@ RankParameters ParametersOfRank(const ModelDescription& model, const Workload& w
   std::vector<int64_t> by_layer(static_cast<size_t>(model.layer_count + 1), 0);
   for (const ParameterSpec& parameter : model.parameters) {
     if (!IsOnStage(parameter, model, stage, parallel)) continue;
-    int64_t count = CountElements(parameter);
+    const int64_t count = CountOnRank(parameter, parallel);
     rank.factors += FactorsOf(parameter, parallel);
-    if (parameter.role == Role::kExpert) {
-      count = DivideUp(count, parallel.expert * parallel.ExpertTensor());
-      rank.experts += count;
-    } else {
-      if (SplitsByTensor(parameter.role)) count = DivideUp(count, parallel.tensor);
-      rank.dense += count;
-    }
+    (parameter.role == Role::kExpert ? rank.experts : rank.dense) += count;
     rank.weight_bits += static_cast<double>(count) * BitsOf(parameter, workload, mix_model);
     if (!IsLinearMatrix(parameter) && parameter.role != Role::kExpert) rank.beside_matrices += count;
     const bool is_in_layer = parameter.layer >= 0 && parameter.layer < model.layer_count;
@@ -135,6 +136,19 @@ RankParameters ParametersOfRank(const ModelDescription& model, const Workload& w
   }
   rank.largest_layer = *std::max_element(by_layer.begin(), by_layer.end());
   return rank;
+}
+
+std::vector<int64_t> TensorsOfRank(const ModelDescription& model, const Workload& workload, int64_t stage) {
+  std::vector<int64_t> tensors;
+  for (const ParameterSpec& parameter : model.parameters) {
+    if (!IsOnStage(parameter, model, stage, workload.parallel)) continue;
+    const int64_t count = CountOnRank(parameter, workload.parallel);
+    const bool is_of_experts = parameter.role == Role::kExpert && parameter.shape.size() > 2;
+    const int64_t experts =
+        is_of_experts ? std::max<int64_t>(1, parameter.shape.front() / workload.parallel.expert) : 1;
+    tensors.insert(tensors.end(), static_cast<size_t>(experts), count / experts);
+  }
+  return tensors;
 }
 
 double OptimizerBytesEach(OptimizerName name, Precision precision, const RankParameters& rank) {

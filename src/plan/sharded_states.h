@@ -2,6 +2,8 @@
 // Weights, gradients and optimizer states of one rank: which parameters of the model it holds, and how many bytes of
 // each class they take under an engine's rules.
 
+#include <vector>
+
 #include "plan/model/model_description.h"
 #include "plan/workload.h"
 
@@ -28,6 +30,9 @@ std::pair<int64_t, int64_t> StageLayers(int64_t layer_count, int64_t stage, cons
 uint64_t TokenTableBytes(const ModelDescription& model, const Workload& workload);
 
 RankParameters ParametersOfRank(const ModelDescription& model, const Workload& workload, int64_t stage);
+
+/// Elements of each weight of the same rank, in the model's order; each expert has its own.
+std::vector<int64_t> TensorsOfRank(const ModelDescription& model, const Workload& workload, int64_t stage);
 
 struct StateSizes {
   uint64_t weight_bytes = 0;

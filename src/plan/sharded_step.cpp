@@ -8,6 +8,7 @@
 #include "plan/engine_profile.h"
 #include "plan/kv_cache.h"
 #include "plan/layer_sum.h"
+#include "plan/megatron_kept.h"
 #include "plan/optimizer_peak.h"
 #include "plan/outside.h"
 #include "plan/sharded_states.h"
@@ -334,6 +335,8 @@ DevicePlan ShardedTrainingDevice(const PlanRequest& request, int64_t stage) {
   AddLoadCopy(request, device);
   AddBuckets(request, device);
   AddBoundaryTensors(request, device);
+  AddGatherBuffer(request, stage, device);
+  AddBlockRounding(request, stage, device);
   AddWorkspaces(request, device);
   UseOptimizerPeak(request, device);
   Sum(request, device);

@@ -273,6 +273,7 @@ bool* FlagOf(Workload& w, std::string_view name) {
   if (name == "compile") return &w.is_compiled;
   if (name == "deterministic") return &w.is_deterministic;
   if (name == "grouped-experts") return &w.groups_experts;
+  if (name == "gathered-tokens") return &w.gathers_tokens;
   return nullptr;
 }
 
@@ -391,6 +392,7 @@ std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload&
           {"compile", flag(w.is_compiled)},
           {"deterministic", flag(w.is_deterministic)},
           {"grouped-experts", flag(w.groups_experts)},
+          {"gathered-tokens", flag(w.gathers_tokens)},
           {"deferred-head-gradients", number(w.deferred_head_gradients)},
           {"logits-to-keep", number(w.logits_to_keep)},
           {"adapter", std::string(Name(w.adapter))},

@@ -151,6 +151,7 @@ struct Workload {
   bool is_compiled = false;
   bool is_deterministic = false;
   bool groups_experts = true;           // products of all experts in one kernel
+  bool gathers_tokens = true;           // all ranks that share the experts gather each other's tokens
   int64_t deferred_head_gradients = 0;  // micro-batches whose share of the head's gradient waits for a later moment
   int64_t logits_to_keep = 0;
   Adapter adapter = Adapter::kLowRank;
@@ -229,6 +230,9 @@ inline constexpr InputHelp kWorkloadInputs[] = {
      "Whether products are deterministic, with CUBLAS_WORKSPACE_CONFIG=:4096:8 (default no)"},
     {"--grouped-experts", "YES|NO",
      "Whether the products of a rank's experts run as one grouped product, on streams of their own (default yes)"},
+    {"--gathered-tokens", "YES|NO",
+     "Whether all ranks that share the experts gather each other's tokens, as Megatron's allgather dispatcher does "
+     "(default yes)"},
     {"--deferred-head-gradients", "N",
      "Micro-batches whose part of the head's gradient is computed later, as Megatron can (default 0)"},
     {"--logits-to-keep", "N", "Positions whose logits are computed, 0: all (default 0)"},

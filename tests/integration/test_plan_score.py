@@ -136,6 +136,8 @@ def test_published_measurements_are_met(scorer: Path) -> None:
     ]:
         assert summary[family]["median_absolute_error"] <= median, family
         assert summary[family]["p90_absolute_error"] <= p90, family
+    for family in ("megatron-gpt", "megatron-moe", "megatron-t5", "megatron-bert"):
+        assert summary[family]["terms"]["allocated_between_steps"]["median"] <= 0.01, family
     everything = summary["all"]
     assert everything["fits_right"] == everything["fits"] > 0
     assert everything["measured_above_high"] <= 0.05 * everything["scored"]

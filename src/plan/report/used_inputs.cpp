@@ -13,7 +13,7 @@ bool IsIn(std::string_view name, std::initializer_list<std::string_view> names) 
 bool IsOfTask(const Workload& w, std::string_view input) {
   if (IsIn(input, {"accumulation", "optimizer", "recompute", "loss", "keep-outputs", "grads-to-none", "clip-gradients",
                    "deferred-head-gradients", "adapter", "lora-rank", "lora-targets", "lora-dropout", "offload",
-                   "grouped-experts"}))
+                   "grouped-experts", "gathered-tokens"}))
     return w.task == Task::kTrain;
   if (IsIn(input, {"concurrency", "batched-tokens", "memory-fraction"})) return w.task == Task::kServe;
   if (IsIn(input, {"batch", "attention", "mask", "use-cache", "compile", "deterministic", "logits-to-keep",
@@ -27,7 +27,7 @@ bool IsOfModel(const ModelDescription& model, std::string_view input) {
   const DecoderSpec* decoder = model.decoder();
   if (IsIn(input, {"images", "image-tokens"})) return model.vision.has_value();
   if (input == "target-sequence") return model.encoder_layers > 0 || std::holds_alternative<T5Spec>(model.step);
-  if (input == "grouped-experts") return decoder != nullptr && decoder->experts.count > 0;
+  if (IsIn(input, {"grouped-experts", "gathered-tokens"})) return decoder != nullptr && decoder->experts.count > 0;
   const auto* encoder = std::get_if<EncoderSpec>(&model.step);
   const bool has_tokens = model.hidden > 0 && !(encoder != nullptr && !encoder->text);
   if (IsIn(input, {"sequence", "mask", "use-cache", "logits-to-keep"})) return has_tokens;
@@ -39,7 +39,8 @@ bool IsOfEngine(const Plan& plan, std::string_view input) {
   const bool is_eager = w.engine == Engine::kTorch && w.parallel.DeviceCount() == 1 && plan.model.HasSimulatedStep();
   if (IsIn(input, {"mask", "use-cache", "keep-outputs", "grads-to-none", "logits-to-keep"})) return is_eager;
   if (input == "attention") return is_eager || w.engine == Engine::kMegatron;
-  if (IsIn(input, {"grouped-experts", "deferred-head-gradients"})) return w.engine == Engine::kMegatron;
+  if (IsIn(input, {"grouped-experts", "gathered-tokens", "deferred-head-gradients"}))
+    return w.engine == Engine::kMegatron;
   if (input == "compile") return w.engine != Engine::kMegatron && w.engine != Engine::kJax;
   if (input == "deterministic") return w.engine != Engine::kJax;
   if (input == "memory-fraction") return TakesShare(w);

@@ -21,10 +21,10 @@ TEST(UsedInputs, AFloorIsOfThreeInputs) {
 
 // An input that is not named as an assumption changes no figure; one that is given is always named.
 TEST(UsedInputs, WhatIsNotNamedChangesNothing) {
-  const std::pair<const char*, const char*> others[] = {{"images", "3"},           {"target-sequence", "77"},
-                                                        {"grouped-experts", "no"}, {"concurrency", "9"},
-                                                        {"batched-tokens", "99"},  {"memory-fraction", "0.5"},
-                                                        {"kv-bits", "8"},          {"deferred-head-gradients", "3"}};
+  const std::pair<const char*, const char*> others[] = {
+      {"images", "3"},      {"target-sequence", "77"}, {"grouped-experts", "no"},
+      {"concurrency", "9"}, {"batched-tokens", "99"},  {"memory-fraction", "0.5"},
+      {"kv-bits", "8"},     {"gathered-tokens", "no"}, {"deferred-head-gradients", "3"}};
   const Plan before = *MakePlan(Request("gpt2", {{"sequence", "128"}}));
   for (const auto& [name, value] : others) {
     EXPECT_FALSE(IsUsed(before, name)) << name;
