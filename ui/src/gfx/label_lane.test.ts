@@ -29,6 +29,19 @@ describe("placeLabels", () => {
     expect(placeLabels([label(950, 100)], 3, 0, 1000).placed[0]?.side).toBe("left");
   });
 
+  it("takes steps all over the picture where one step is too narrow for its labels", () => {
+    const steps = Array.from({ length: 100 }, (_, step) => step * 10);
+    const labels = [0, 3, 6].map((shift) =>
+      label(
+        steps.map((x) => x + shift),
+        100,
+      ),
+    );
+    const { placed, dropped } = placeLabels(labels, 3, 0, 1000);
+    expect(dropped).toBe(0);
+    expect(placed.map((one) => Math.floor(one.x / 200))).toEqual([0, 2, 4]);
+  });
+
   it("drops the least important and counts it", () => {
     const { placed, dropped } = placeLabels(
       [label(10, 100, 1), label(20, 100, 9), label(30, 100, 2), label(40, 100, 0)],
