@@ -1,14 +1,13 @@
 #include "analysis/category/categorize.h"
 
 #include <algorithm>
-#include <deque>
 #include <limits>
 
 #include "analysis/category/growing_cache.h"
 #include "analysis/category/logits.h"
 #include "analysis/category/master_weights.h"
-#include "analysis/category/parameter_sizes.h"
 #include "analysis/category/static_cache.h"
+#include "analysis/category/update_blocks.h"
 #include "analysis/category/weight_copies.h"
 #include "analysis/frames/fsdp_stacks.h"
 #include "analysis/phases/order_events.h"
@@ -85,8 +84,8 @@ class Categorizer {
       if (table_.alloc_seq[row] != kNone) Of(row) = ByLife(row);
     }
     CategorizePreexisting();
-    MarkReplacedParameters();
-    if (timeline_.basis != PhaseBasis::kStack) MarkStatesOfBackward();
+    MarkReplacedParameters(store_, heap_, timeline_, categories_);
+    if (timeline_.basis != PhaseBasis::kStack) MarkStatesOfBackward(store_, heap_, timeline_, categories_);
     // An optimizer that makes states in an update has made none before.
     const bool makes_states =
         std::find(categories_.begin(), categories_.end(), Category::kOptimizerState) != categories_.end();
@@ -383,46 +382,6 @@ class Categorizer {
         Of(row) = Category::kOptimizerState;
       }
     }
-  }
-
-  // An update may put a block of its own in the place of a parameter, which it gives back then.
-  void MarkReplacedParameters() {
-    FlatMap<uint64_t, std::deque<uint32_t>> made;  // by this step's updates to stay, by size
-    uint32_t step = kNone;
-    for (uint32_t seq = 0; seq < heap_.events.size(); ++seq) {
-      const uint32_t row = store_.events.allocation[heap_.events.begin + seq];
-      if (row == kNone || GroupOf(PhaseAt(seq)) != Group::kOptimizer) continue;
-      if (timeline_.step_of_event[seq] != step) made.clear();
-      step = timeline_.step_of_event[seq];
-      if (table_.alloc_seq[row] == seq && Of(row) == Category::kOptimizerState)
-        made[table_.size_bytes[row]].push_back(row);
-      if (table_.free_requested_seq[row] != seq || Of(row) != Category::kParameter) continue;
-      const auto same = made.find(table_.size_bytes[row]);
-      if (same == made.end() || same->second.empty()) continue;
-      Of(same->second.front()) = Category::kParameter;
-      same->second.pop_front();
-    }
-  }
-
-  // Without stacks an update in the backward does not show. What a backward before the last step makes to stay, two or
-  // more of each size for every parameter of that size, are states; gradients that are added to are one for each.
-  void MarkStatesOfBackward() {
-    if (timeline_.steps.size() < 2) return;
-    const FlatMap<uint64_t, uint32_t> parameters = CountParameterSizes(store_, heap_, categories_);
-    std::vector<uint32_t> lasting;
-    FlatMap<uint64_t, uint32_t> counts;  // of those, by size
-    for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
-      const uint32_t last_step_seq = timeline_.steps.back().begin_seq;
-      const bool stays = table_.free_requested_seq[row] >= last_step_seq;
-      if (Of(row) != Category::kGradient || table_.alloc_seq[row] >= last_step_seq || !stays) continue;
-      lasting.push_back(row);
-      ++counts[table_.size_bytes[row]];
-    }
-    const bool are_states = std::all_of(counts.begin(), counts.end(), [&](const auto& of_size) {
-      const auto count = parameters.find(of_size.first);
-      return of_size.first <= kScalarBytes || (count != parameters.end() && of_size.second >= 2 * count->second);
-    });
-    for (auto row = lasting.begin(); row != lasting.end() && are_states; ++row) Of(*row) = Category::kOptimizerState;
   }
 
   // Without stacks: what is loaded is a second time as large, block for block, as all parameters are. Some optimizers

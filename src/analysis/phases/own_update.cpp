@@ -63,14 +63,17 @@ std::vector<OwnWork> FindOwnWork(const StackLabels& labels) {
   return works;
 }
 
-// Stacks whose own work is, by the order of all events, an update in most turns; one that is seldom makes the next
-// batch.
+// By stack: how often its own work is, by the order of all events, of an update rather than before a forward. What is
+// mostly before one makes the next batch.
 FlatMap<uint32_t, int64_t> VotesForUpdate(const Store& store, const Heap& heap, const std::vector<OwnWork>& works,
                                           const std::vector<Phase>& by_order) {
   FlatMap<uint32_t, int64_t> votes;
   for (const OwnWork& work : works) {
-    for (const uint32_t seq : work)
-      votes[store.events.stack[heap.events.begin + seq].value] += by_order[seq] == Phase::kOptimizer ? 1 : -1;
+    for (const uint32_t seq : work) {
+      int64_t& of_stack = votes[store.events.stack[heap.events.begin + seq].value];
+      if (IsUpdate(by_order[seq])) ++of_stack;
+      if (by_order[seq] == Phase::kInput || IsForward(by_order[seq])) --of_stack;
+    }
   }
   return votes;
 }
