@@ -59,7 +59,6 @@ void AddBlockRounding(const PlanRequest& request, int64_t stage, DevicePlan& dev
   const StateSizes sizes = SizesOfStates(request.model, ParametersOfRank(request.model, w, stage), w);
   const auto states = static_cast<int64_t>(std::lround(sizes.optimizer_each / kStateBytes));
   const std::vector<int64_t> tensors = TensorsOfRank(request.model, w, stage);
-  if (tensors.empty()) return;
   sim::CachingAllocator allocator(std::nullopt);
   uint64_t requested = 0;
   const auto allocate = [&](int64_t count, double each) {
@@ -77,6 +76,7 @@ void AddBlockRounding(const PlanRequest& request, int64_t stage, DevicePlan& dev
     for (int64_t state = early_states; state < states; ++state) allocate(count, kStateBytes);
   }
   const uint64_t bytes = allocator.allocated_bytes() - requested;
+  if (bytes == 0) return;
   device.lines.push_back(
       {"rounding", bytes, 0, 2 * bytes, Basis::kComputed,
        fmt::format("blocks of {} weights and {} states of each, beyond their bytes", tensors.size(), states),
