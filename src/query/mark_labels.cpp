@@ -199,7 +199,8 @@ std::vector<MarkLabel> LabelsOf(const HeapExplained& heap) {
     MarkLabel label;
     label.mark = index;
     const uint32_t anchor = AnchorOf(heap, mark);
-    label.seqs = IsOfTheRun(mark.kind) ? std::vector<uint32_t>{anchor} : AlikePlaces(heap, anchor);
+    const bool is_once = IsOfTheRun(mark.kind) || mark.kind == MarkKind::kOptimizerStateInit;
+    label.seqs = is_once ? std::vector<uint32_t>{anchor} : AlikePlaces(heap, anchor);
     label.title = std::move(words.title);
     label.detail = std::move(words.detail);
     label.rank = LabelRank(mark.kind);

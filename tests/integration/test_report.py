@@ -30,8 +30,8 @@ def snapshot_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def unpacked(text: str) -> str:
-    """The text with the frames of the page, which are packed, as bytes of Latin-1."""
-    frames = (gzip.decompress(base64.b64decode(packed)) for packed in re.findall(r'"frame":"([^"]+)"', text))
+    """The text with the answers of the page, which are packed, as bytes of Latin-1."""
+    frames = (gzip.decompress(base64.b64decode(packed)) for packed in re.findall(r'"(?:frame|packed)":"([^"]+)"', text))
     return text + "".join(frame.decode("latin-1") for frame in frames)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 from pathlib import Path
@@ -16,7 +18,11 @@ def embedded(page: Path) -> dict[str, Any]:
     found = re.search(r'id="memstrata-embedded">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)
     assert found
     answers = json.loads(found[1])["answers"]
-    return {question: answer["json"] for question, answer in answers.items() if "json" in answer}
+    held = {question: answer["json"] for question, answer in answers.items() if "json" in answer}
+    for question, answer in answers.items():
+        if "packed" in answer:
+            held[question] = json.loads(gzip.decompress(base64.b64decode(answer["packed"])))
+    return held
 
 
 def test_the_page_of_an_acceptance_holds_it(accept: Acceptance, program: Program, tmp_path: Path) -> None:

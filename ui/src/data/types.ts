@@ -228,20 +228,6 @@ export interface Mark {
   stack: StackFrame[] | null;
 }
 
-/** A label of the timeline; its mark by its index, or null for the peak and a request that failed. */
-export interface RunLabel {
-  mark: number | null;
-  /** Where it belongs, and the same moments of steps that are like its own. */
-  seqs: number[];
-  /** What is live after each of them. */
-  live_bytes: number[];
-  title: string;
-  detail: string;
-  /** The lowest is placed first. */
-  rank: number;
-  is_alarm: boolean;
-}
-
 export interface Band {
   category: string;
   at_peak_bytes: number;
@@ -256,7 +242,7 @@ export interface ExplainHeap {
   anatomy: { step: number; marks: number[] } | null;
   bands: Band[];
   marks: Mark[];
-  labels: RunLabel[];
+  labels: import("./run_label.ts").RunLabel[];
   next_peak: import("./next_peak.ts").NextPeak[];
   growth: { kind: string; bytes_per_step: number | null; begin_step: number | null } | null;
 }

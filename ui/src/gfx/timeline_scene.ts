@@ -2,8 +2,9 @@
 import type { Theme } from "../base/palette.ts";
 import { plural } from "../base/text.ts";
 import { formatBytes } from "../base/units.ts";
+import type { RunLabel } from "../data/run_label.ts";
 import type { Axis } from "../data/tile_request.ts";
-import type { ExplainHeap, RunLabel } from "../data/types.ts";
+import type { ExplainHeap } from "../data/types.ts";
 import type { Grouping } from "../state/url.ts";
 import { type BandInk, drawBandLabels } from "./band_labels.ts";
 import type { CurveModel } from "./curve_model.ts";

@@ -17,7 +17,7 @@ import { GroupingControl } from "../../widgets/view_controls.tsx";
 import { needPart, type View } from "../view.ts";
 import { drawState, pickState, type StateHit, type StateScene, stateHeight } from "./draw_state.ts";
 import { layoutPools, type RowOrder, readSegments } from "./layout.ts";
-import { idleSentence } from "./model.ts";
+import { idleOf, idleSentence } from "./model.ts";
 import { RequestAgainstRoom } from "./request.tsx";
 import "./style.css";
 
@@ -192,7 +192,8 @@ interface StateFactsProps {
 function StateFacts({ attributes, frame, isProfile }: StateFactsProps) {
   const idle = isProfile
     ? readSegments(frame).reduce((sum, segment) => sum + segment.sizeBytes - segment.usedBytes, 0)
-    : (attributes.idle_bytes ?? 0);
+    : idleOf(attributes);
+  const unsplit = (attributes.idle_bytes ?? idle) - idle;
   const kinds: [string, number | null, string][] = isProfile
     ? [["between live blocks", idle, "Between addresses that the recording names; the pool may have more beyond them."]]
     : [
@@ -236,6 +237,8 @@ function StateFacts({ attributes, frame, isProfile }: StateFactsProps) {
           <p class="ms-quiet">
             Block sizes of the past follow from the allocator's rounding rules; a snapshot records them only for its
             end.
+            {unsplit > 0 &&
+              ` The curves count ${formatBytes(unsplit)} more as idle: rests that the allocator did not split off its blocks.`}
           </p>
         )}
       </section>

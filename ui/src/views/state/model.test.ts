@@ -16,7 +16,9 @@ it("says how much is idle and whether it could be given back", () => {
   expect(idleSentence(base)).toBe(
     "2.00 GiB of 10.0 GiB reserved lies idle, none of it in whole segments that could be given back. The largest hole is 1.00 GiB.",
   );
-  expect(idleSentence({ ...base, idle_bytes: 0 })).toBe("All of the 10.0 GiB that is reserved is in use.");
+  expect(idleSentence({ ...base, by_kind: { ...base.by_kind, split_bytes: 0 } })).toBe(
+    "All of the 10.0 GiB that is reserved is in use.",
+  );
 });
 
 it("explains a failed request", () => {

@@ -2,8 +2,13 @@
 import { formatBytes } from "../../base/units.ts";
 import type { StateAttributes } from "../../data/types.ts";
 
+/** Idle memory of all kinds together. The curves, which are quicker, count the unsplit rests of past blocks as idle too. */
+export function idleOf({ by_kind: kinds }: StateAttributes): number {
+  return kinds.private_pool_bytes + kinds.whole_segment_bytes + kinds.stream_bytes + kinds.split_bytes;
+}
+
 export function idleSentence(state: StateAttributes): string {
-  const idle = state.idle_bytes ?? 0;
+  const idle = idleOf(state);
   if (state.oom) return oomSentence(state);
   if (state.reserved_bytes === null) return `${formatBytes(state.live_bytes)} is live.`;
   if (idle === 0) return `All of the ${formatBytes(state.reserved_bytes)} that is reserved is in use.`;
@@ -18,7 +23,7 @@ export function idleSentence(state: StateAttributes): string {
 function oomSentence(state: StateAttributes): string {
   const { requested_bytes: asked, device_free_bytes: free } = state.oom!;
   const room = free === null ? "" : ` The device had ${formatBytes(free)} left.`;
-  const idle = state.idle_bytes ?? 0;
+  const idle = idleOf(state);
   const holes =
     idle >= asked
       ? `${formatBytes(idle)} lay idle, but its largest hole is ${formatBytes(state.largest_idle_bytes)}`
