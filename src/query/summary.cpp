@@ -176,12 +176,9 @@ Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const Su
   Curve live = BuildCurve(store, heap, Measure::kRequested);
   const Peak peak = FindPeak(live);
   if (xprof == nullptr) summary.live_peak = PointAt(store, heap, peak);
-  summary.is_lower_bound = heap.lower_bound != LowerBoundReason::kExact;
-  summary.lower_bound_reason = ReasonOf(heap, summary);
-  if (const std::string unseen = UnseenThreads(store, heap); !summary.is_lower_bound && !unseen.empty()) {
-    summary.is_lower_bound = true;
-    summary.lower_bound_reason = unseen;
-  }
+  summary.is_lower_bound = IsPeakLowerBound(store, heap);
+  summary.lower_bound_reason =
+      heap.lower_bound == LowerBoundReason::kExact ? UnseenThreads(store, heap) : ReasonOf(heap, summary);
   if (options.curve_column_count > 0) summary.live_columns = Reduce(live, options.curve_column_count);
   if (xprof != nullptr) {
     // "live" is the heap alone there; the peak that counts is that of stack and heap (DescribeProfile).
@@ -246,6 +243,10 @@ Result<Moment> ParseMoment(std::string_view text, const Store& store, const Heap
     if (static_cast<double>(time_ns - first_ns) <= *duration_ns) count = at_seq + 1;
   }
   return Moment{count};
+}
+
+bool IsPeakLowerBound(const Store& store, const Heap& heap) {
+  return heap.lower_bound != LowerBoundReason::kExact || !UnseenThreads(store, heap).empty();
 }
 
 Result<SummaryAnswer> Summarize(const Store& store, const SummaryOptions& options) {

@@ -12,7 +12,7 @@
 namespace memstrata {
 
 enum class HolderKey : uint8_t {
-  kStack,  // blocks without a stack by category
+  kStack,  // and category
   kFunction,
   kFile,
   kModule,

@@ -61,6 +61,7 @@ export interface Heap {
   has: string[];
   peak_live_seq: number | null;
   peak_live_bytes: number;
+  peak_is_lower_bound: boolean;
   peak_reserved_bytes: number | null;
   default: boolean;
 }

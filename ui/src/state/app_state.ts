@@ -238,6 +238,7 @@ export const emptyHeap: Heap = {
   has: [],
   peak_live_seq: null,
   peak_live_bytes: 0,
+  peak_is_lower_bound: false,
   peak_reserved_bytes: null,
   default: true,
 };

@@ -90,7 +90,7 @@ describe("sentences", () => {
     peak: { is_lower_bound: true, lower_bound_reason: "The ring overflowed." },
   } as unknown as SummaryHeap;
   it("names peak, capacity and the largest known category", () => {
-    expect(headline(heap, summary, held)).toBe(
+    expect(headline({ ...heap, peak_is_lower_bound: true }, summary, held)).toBe(
       "At its peak this run holds at least 30.0 GiB of 80.0 GiB. Logits are 60.0 % of it.",
     );
     expect(headline(heap, null, [])).toBe("At its peak this run holds 30.0 GiB of 80.0 GiB.");

@@ -78,7 +78,7 @@ export function headline(heap: Heap, summary: SummaryHeap | null, held: readonly
   const bytes = used?.bytes ?? heap.peak_live_bytes;
   const of = heap.capacity_bytes === null ? "" : ` of ${formatBytes(heap.capacity_bytes)}`;
   const what = used ? `${formatBytes(bytes)}${of} in use, stack and heap together` : `${formatBytes(bytes)}${of}`;
-  const bound = summary?.peak.is_lower_bound ? "at least " : "";
+  const bound = heap.peak_is_lower_bound ? "at least " : "";
   const known = held.filter(({ category }) => !sayingNothing.has(category));
   const largest = known.reduce<CategoryBytes | null>(
     (most, one) => (most && most.bytes >= one.bytes ? most : one),
