@@ -83,9 +83,10 @@ std::vector<Holder> FindHolders(const Store& store, const Heap& heap, std::span<
     } else if (!is_by_stack) {
       part.name = NameOf(store, part.stack, key, part.category);
     }
+    const bool is_apart = is_by_stack && part.stack.value == 0;
     const std::string merge_key =
         fmt::format("{}{}{}{}", part.name, part.is_preexisting ? "\n" : "\t", is_by_stack ? part.stack.value : 0,
-                    is_by_stack ? CategoryWords(part.category) : "");
+                    is_apart ? CategoryWords(part.category) : "");
     const auto [found, is_new] = index.emplace(merge_key, holders.size());
     if (is_new) {
       holders.push_back(std::move(part));

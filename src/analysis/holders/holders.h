@@ -12,7 +12,7 @@
 namespace memstrata {
 
 enum class HolderKey : uint8_t {
-  kStack,  // and category
+  kStack,  // blocks without a stack by category
   kFunction,
   kFile,
   kModule,

@@ -20,7 +20,7 @@ struct StepView {
   // Where zero_grad comes after a backward and before another forward: an optimizer that calls a closure several times.
   std::vector<uint32_t> repeat_begins;
   uint32_t update_in_backward_count = 0;  // updates between two parts of one backward
-  uint64_t logits_bytes = 0;  // size of the largest block of the logits; 0 = none is known
+  uint64_t logits_bytes = 0;              // size of the largest block of the logits; 0 = none is known
 
   bool HasBackward() const { return backward_begin != kNone && forward_begin != kNone; }
 };
