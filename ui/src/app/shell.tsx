@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useApp } from "../state/context.ts";
 import { viewById, views } from "../views/registry.ts";
-import type { View } from "../views/view.ts";
+import { isPlanAlone, type View } from "../views/view.ts";
 import { ExportContext, type ExportScene } from "../widgets/export_scene.ts";
 import { Inspector } from "../widgets/inspector.tsx";
 import { MarkHelp } from "../widgets/mark_help.tsx";
@@ -65,8 +65,7 @@ function UnmetView({ view, why, how }: { view: View; why: string; how: string })
 function Rail({ current }: { current: View }) {
   const app = useApp();
   // What a page of a plan alone cannot show is no view of it.
-  const hasRecording = app.session.value.sources.length > 0;
-  const shown = views.filter((view) => hasRecording || view.unmet(app) === null);
+  const shown = isPlanAlone(app) ? views.filter((view) => view.unmet(app) === null) : views;
   return (
     <nav class="ms-rail" aria-label="Views">
       {shown.map((view, index) => {

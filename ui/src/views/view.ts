@@ -45,10 +45,13 @@ function noRun(app: AppState): Unmet {
   };
 }
 
-/** A page of a plan alone has read nothing. */
+/** A page of a plan alone: a file that was written without reading anything. */
+export function isPlanAlone({ client: { source } }: AppState): boolean {
+  return !source.isLive && source.holds("plan_grid");
+}
+
 export function needSource(app: AppState): Unmet | null {
-  const isEmpty = app.session.value.sources.length === 0;
-  return isEmpty ? { why: "This page holds no recording.", how: "Open a recording to see this view." } : null;
+  return isPlanAlone(app) ? { why: "This page holds no recording.", how: "Open a recording to see this view." } : null;
 }
 
 export function needPart(app: AppState, part: string, unmet: Unmet): Unmet | null {
