@@ -73,26 +73,12 @@ std::vector<uint32_t> AlikePlaces(const HeapExplained& heap, uint32_t seq) {
   return places;
 }
 
-// The largest holder, and what comes and goes where that is another.
-std::string HoldersOfThePeak(const HeapExplained& heap, std::string_view before) {
-  const Band& maker = MakerOfThePeak(heap.bands, heap.analysis.peak.bytes);
-  const Band& largest = *std::max_element(heap.bands.begin(), heap.bands.end(), [](const Band& a, const Band& b) {
-    return a.at_peak_bytes < b.at_peak_bytes;
-  });
-  if (largest.category == Category::kUnknown) return "";
-  std::string text = fmt::format("{}{} {} {}", before, CategoryWords(largest.category), HoldOrHolds(largest.category),
-                                 FormatBytes(largest.at_peak_bytes));
-  if (maker.category != largest.category && maker.category != Category::kUnknown)
-    text += fmt::format(", {} {}", CategoryWords(maker.category), FormatBytes(maker.at_peak_bytes));
-  return text + " of it";
-}
-
 MarkLabel PeakLabel(const HeapExplained& heap, uint32_t seq) {
   const Phase phase = heap.analysis.timeline.phase_of_event[seq];
   std::string detail = phase == Phase::kOther ? "" : fmt::format("in {}", kPhaseNames[static_cast<size_t>(phase)]);
-  if (!heap.bands.empty()) {
-    detail += HoldersOfThePeak(heap, detail.empty() ? "" : "; ");
-  }
+  const std::string holders = heap.bands.empty() ? "" : HoldersOfThePeak(heap.bands, heap.analysis.peak.bytes);
+  if (!detail.empty() && !holders.empty()) detail += "; ";
+  detail += holders;
   const bool is_lower_bound = heap.analysis.heap->lower_bound != LowerBoundReason::kExact;
   MarkLabel label;
   label.seqs = {seq};

@@ -131,7 +131,8 @@ Result<MeasuredPeak> MeasurePeak(const Store& store) {
   if (highest->reserved_peak) peak.reserved_bytes = highest->reserved_peak->bytes;
   peak.phase = PhaseOfPeak(store, *highest->heap);
   const LowerBoundReason reason = highest->heap->lower_bound;
-  peak.has_gaps = reason != LowerBoundReason::kExact && reason != LowerBoundReason::kLateStart;
+  peak.has_gaps = reason == LowerBoundReason::kNoEvents || reason == LowerBoundReason::kRingOverflow ||
+                  reason == LowerBoundReason::kTruncated;
   if (highest->is_lower_bound) peak.lower_bound_reason = highest->lower_bound_reason;
   return peak;
 }

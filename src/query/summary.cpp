@@ -48,7 +48,14 @@ void CountEvents(const Store& store, const Heap& heap, HeapSummary& summary) {
     summary.last_time_ns = TimeAt(store, heap, seq - 1);
 }
 
-std::string ReasonOf(const Heap& heap, const HeapSummary& summary) {
+std::string UnseenThreads(const Source& source) {
+  for (const auto& [key, text] : source.metadata) {
+    if (key == kUnseenThreadsKey) return text;
+  }
+  return "";
+}
+
+std::string ReasonOf(const Store& store, const Heap& heap, const HeapSummary& summary) {
   switch (heap.lower_bound) {
     case LowerBoundReason::kExact:
       return "";
@@ -59,6 +66,11 @@ std::string ReasonOf(const Heap& heap, const HeapSummary& summary) {
              "that is left.";
     case LowerBoundReason::kTruncated:
       return "The file is cut off; memory may have been higher after the last event that could be read.";
+    case LowerBoundReason::kUnseenThreads:
+      return fmt::format(
+          "Other threads of the program ran ({}); their tensors are not recorded, so memory may have "
+          "been higher.",
+          UnseenThreads(store.sources[heap.source]));
     case LowerBoundReason::kLateStart:
       break;
   }
@@ -69,20 +81,6 @@ std::string ReasonOf(const Heap& heap, const HeapSummary& summary) {
   return fmt::format("Recording began when {} ({}) {} live already; memory may have been higher before.",
                      FormatCount(summary.preexisting_block_count, "block"), FormatBytes(summary.preexisting_bytes),
                      summary.preexisting_block_count == 1 ? "was" : "were");
-}
-
-// PyTorch's profiler, which records the tensors of the CPU, sees those of its own thread alone.
-std::string UnseenThreads(const Store& store, const Heap& heap) {
-  if (heap.allocator != "torch_cpu") return "";
-  for (const auto& [key, text] : store.sources[heap.source].metadata) {
-    if (key == "capture.unseen_threads") {
-      return fmt::format(
-          "Other threads of the program ran ({}); their tensors are not recorded, so memory may have "
-          "been higher.",
-          text);
-    }
-  }
-  return "";
 }
 
 void FindOutOfMemory(const Store& store, const Heap& heap, const Curve& live, HeapSummary& summary) {
@@ -176,9 +174,8 @@ Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const Su
   Curve live = BuildCurve(store, heap, Measure::kRequested);
   const Peak peak = FindPeak(live);
   if (xprof == nullptr) summary.live_peak = PointAt(store, heap, peak);
-  summary.is_lower_bound = IsPeakLowerBound(store, heap);
-  summary.lower_bound_reason =
-      heap.lower_bound == LowerBoundReason::kExact ? UnseenThreads(store, heap) : ReasonOf(heap, summary);
+  summary.is_lower_bound = heap.lower_bound != LowerBoundReason::kExact;
+  summary.lower_bound_reason = ReasonOf(store, heap, summary);
   if (options.curve_column_count > 0) summary.live_columns = Reduce(live, options.curve_column_count);
   if (xprof != nullptr) {
     // "live" is the heap alone there; the peak that counts is that of stack and heap (DescribeProfile).
@@ -243,10 +240,6 @@ Result<Moment> ParseMoment(std::string_view text, const Store& store, const Heap
     if (static_cast<double>(time_ns - first_ns) <= *duration_ns) count = at_seq + 1;
   }
   return Moment{count};
-}
-
-bool IsPeakLowerBound(const Store& store, const Heap& heap) {
-  return heap.lower_bound != LowerBoundReason::kExact || !UnseenThreads(store, heap).empty();
 }
 
 Result<SummaryAnswer> Summarize(const Store& store, const SummaryOptions& options) {

@@ -96,9 +96,6 @@ struct SummaryAnswer {
 /// cost: O(events + allocations) per heap
 Result<SummaryAnswer> Summarize(const Store& store, const SummaryOptions& options);
 
-/// Whether more than the peak may have been live: before the recording, or in threads that it did not see.
-bool IsPeakLowerBound(const Store& store, const Heap& heap);
-
 /// "peak", "end", a number of an event, or a time after the first event with a unit (ns, us, ms, s).
 Result<Moment> ParseMoment(std::string_view text, const Store& store, const Heap& heap, const Peak& peak);
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import csv
-import gzip
 import json
 import math
 import re
@@ -21,6 +19,7 @@ from tests.makers.small_programs import SmallProgram
 from tests.real_data import DATA
 from tests.samples.sample import SAMPLE
 
+from .embedded_page import embedded_answers, embedded_document
 from .program import SCHEMAS, Program
 
 SCHEMA = json.loads((SCHEMAS / "plan.schema.json").read_text())
@@ -162,16 +161,15 @@ def test_page_holds_the_plan_and_loads_nothing(program: Program, tmp_path: Path)
     markup = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
     assert re.findall(r'(?:src|href)="(?!data:)[^"]*', markup) == []
     assert path.stat().st_size < 1_000_000
-    embedded = json.loads(page.split('id="memstrata-embedded">')[1].split("</script>")[0])
-    axes = embedded["answers"]["plan_grid"]["json"]["axes"]
+    answers = embedded_answers(page)
+    axes = answers["plan_grid"]["axes"]
     assert [axis["input"] for axis in axes] == ["batch", "sequence", "recompute"]
-    plans = [key for key in embedded["answers"] if key.startswith("plan?")]
+    plans = [key for key in embedded_document(page)["answers"] if key.startswith("plan?")]
     assert len(plans) == math.prod(len(axis["values"]) for axis in axes)
     given = "&".join(
         f"{axis['input']}={axis['values'][axis['given']]}" for axis in axes if axis["input"] != "recompute"
     )
-    packed = embedded["answers"][f"plan?{given.replace('&', '&recompute=none&')}"]["packed"]
-    held = json.loads(gzip.decompress(base64.b64decode(packed)))["plan"]
+    held = answers[f"plan?{given.replace('&', '&recompute=none&')}"]["plan"]
     assert (held["devices"], held["fits"], held["verdict"]) == (printed["devices"], printed["fits"], printed["verdict"])
 
 

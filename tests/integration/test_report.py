@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import csv
-import gzip
-import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ from tests.makers import pickle_writer, snapshot_schema
 from tests.makers.training_program import Batch, TrainingRun
 from tests.makers.transformer_model import Shape
 
+from .embedded_page import with_unpacked
 from .program import Program
 
 SHAPE = Shape(hidden=256, feed_forward=512, head_count=4, layer_count=2, vocabulary=1000)
@@ -27,12 +25,6 @@ def snapshot_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = folder / "snapshot.pickle"
     path.write_bytes(pickle_writer.ENCODINGS["protocol4"](snapshot_schema.snapshot("2.7", [run.device])))
     return path
-
-
-def unpacked(text: str) -> str:
-    """The text with the answers of the page, which are packed, as bytes of Latin-1."""
-    frames = (gzip.decompress(base64.b64decode(packed)) for packed in re.findall(r'"(?:frame|packed)":"([^"]+)"', text))
-    return text + "".join(frame.decode("latin-1") for frame in frames)
 
 
 def report(program: Program, source: Path, target: Path, *flags: str) -> str:
@@ -59,8 +51,8 @@ def test_markdown_says_the_peak(program: Program, snapshot_file: Path, tmp_path:
 
 @pytest.mark.parametrize("suffix", ["html", "json", "md", "csv"])
 def test_redacted_reports_hold_no_folder(program: Program, snapshot_file: Path, tmp_path: Path, suffix: str) -> None:
-    whole = unpacked(report(program, snapshot_file, tmp_path / f"whole.{suffix}"))
-    redacted = unpacked(report(program, snapshot_file, tmp_path / f"redacted.{suffix}", "--redact"))
+    whole = with_unpacked(report(program, snapshot_file, tmp_path / f"whole.{suffix}"))
+    redacted = with_unpacked(report(program, snapshot_file, tmp_path / f"redacted.{suffix}", "--redact"))
     folder = snapshot_file.parent.name
     for private in ("/workspace", "/opt/venv", folder):
         assert private not in redacted
@@ -80,8 +72,8 @@ def test_redacted_reports_hold_no_annotation_of_ones_own(program: Program, tmp_p
     path = tmp_path / "adalovelace.pickle"
     content = snapshot_schema.snapshot("2.7", [run.device], [*run.annotations, *ranges])
     path.write_bytes(pickle_writer.ENCODINGS["protocol4"](content))
-    whole = unpacked(report(program, path, tmp_path / f"whole.{suffix}"))
-    redacted = unpacked(report(program, path, tmp_path / f"redacted.{suffix}", "--redact"))
+    whole = with_unpacked(report(program, path, tmp_path / f"whole.{suffix}"))
+    redacted = with_unpacked(report(program, path, tmp_path / f"redacted.{suffix}", "--redact"))
     assert "adalovelace" not in redacted and "SEKRIT9" not in redacted
     assert suffix != "html" or "SEKRIT9" in whole
 

@@ -24,6 +24,7 @@ from tests.makers.training_program import Batch, TrainingRun
 from tests.makers.transformer_model import Shape
 from tests.oracle import summary_oracle
 
+from .embedded_page import embedded_document
 from .program import Program
 
 SMALL_MODEL = Shape(hidden=256, feed_forward=512, head_count=4, layer_count=2, vocabulary=1000)
@@ -366,8 +367,7 @@ def test_the_report_holds_what_the_page_asks_first(
     assert path.stat().st_size <= 5_000_000 and path.stat().st_mode & 0o777 == 0o600
     text = path.read_text("utf-8")
     assert "default-src 'none'" in text and "src=" not in text.split("<script", 1)[0]
-    begin = text.index('id="memstrata-embedded">') + len('id="memstrata-embedded">')
-    embedded = json.loads(text[begin : text.index("</script>", begin)])
+    embedded = embedded_document(text)
     assert embedded["schema"] == "memstrata.embedded/1" and embedded["reduced"]
     session = embedded["answers"]["session"]["json"]
     assert session["heaps"] == server.ask("session")["heaps"]

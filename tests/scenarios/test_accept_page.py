@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
-import re
 from pathlib import Path
 from typing import Any
 
+from tests.integration import embedded_page
 from tests.integration.program import Program
 from tests.scenarios.acceptance import ROOMY, Acceptance
 
 
-def embedded(page: Path) -> dict[str, Any]:
-    """The answers that a report file holds, by question."""
-    found = re.search(r'id="memstrata-embedded">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)
-    assert found
-    answers = json.loads(found[1])["answers"]
-    held = {question: answer["json"] for question, answer in answers.items() if "json" in answer}
-    for question, answer in answers.items():
-        if "packed" in answer:
-            held[question] = json.loads(gzip.decompress(base64.b64decode(answer["packed"])))
-    return held
+def answers_of(page: Path) -> dict[str, Any]:
+    return embedded_page.embedded_answers(page.read_text(encoding="utf-8"))
 
 
 def test_the_page_of_an_acceptance_holds_it(accept: Acceptance, program: Program, tmp_path: Path) -> None:
@@ -32,7 +22,7 @@ def test_the_page_of_an_acceptance_holds_it(accept: Acceptance, program: Program
     for named in (folder, folder / "accept.json", folder / "repeat1.memstrata"):
         written = program.run("report", named, "-o", tmp_path / "page.html")
         assert written.status == 0, written.stderr
-        answers = embedded(tmp_path / "page.html")
+        answers = answers_of(tmp_path / "page.html")
         assert answers["acceptance"] == value
         assert answers["ledger"]["host"]["used_bytes"] > 0
         assert any(one["what"] == "allocations of a framework" for one in answers["session"]["missing"])
@@ -46,7 +36,7 @@ def test_what_is_redacted_holds_only_a_redacted_acceptance(
     for flags, is_there in (((), False), (("--redact",), True)):
         accept.run(*flags)
         assert program.run("report", tmp_path / "acceptance", "--redact", "-o", page).status == 0
-        answers = embedded(page)
+        answers = answers_of(page)
         assert (answers["acceptance"] is not None) == is_there
         assert ("the acceptance" in [one["what"] for one in answers["session"]["missing"]]) != is_there
         assert str(tmp_path) not in json.dumps(answers)
@@ -67,4 +57,4 @@ def test_a_broken_acceptance_is_refused(program: Program, tmp_path: Path) -> Non
     (folder / "accept.json").write_text('{"schema": "memstrata.accept/1", "runs": [{"folder": "../../etc"}, 3, null]}')
     shown = program.run("report", folder, "-o", tmp_path / "page.html")
     assert shown.status == 0, shown.stderr
-    assert "ledger" not in {name for name, value in embedded(tmp_path / "page.html").items() if value}
+    assert "ledger" not in {name for name, value in answers_of(tmp_path / "page.html").items() if value}

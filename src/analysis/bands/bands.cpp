@@ -1,6 +1,10 @@
 #include "analysis/bands/bands.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "base/units.h"
 
 namespace memstrata {
 
@@ -40,6 +44,17 @@ const Band& MakerOfThePeak(const std::vector<Band>& bands, uint64_t peak_bytes) 
     if (maker == nullptr && comes_and_goes && band.at_peak_bytes * 10 >= peak_bytes) maker = &band;
   }
   return maker == nullptr ? bands.front() : *maker;
+}
+
+std::string HoldersOfThePeak(const std::vector<Band>& bands, uint64_t peak_bytes) {
+  const Band& most = bands.front();
+  const Band& maker = MakerOfThePeak(bands, peak_bytes);
+  if (most.category == Category::kUnknown) return "";
+  std::string text = fmt::format("{} {} {} of it", CategoryWords(most.category), HoldOrHolds(most.category),
+                                 FormatBytes(most.at_peak_bytes));
+  if (maker.category != Category::kUnknown && maker.category != most.category)
+    text += fmt::format(", {} {}", CategoryWords(maker.category), FormatBytes(maker.at_peak_bytes));
+  return text;
 }
 
 }  // namespace memstrata

@@ -23,4 +23,8 @@ std::vector<Band> FindBands(const HeapAnalysis& analysis);
 /// largest. `bands` must not be empty.
 const Band& MakerOfThePeak(const std::vector<Band>& bands, uint64_t peak_bytes);
 
+/// "optimizer state holds 4.81 GiB of it, gradients 1.59 GiB": the largest band, and the maker of the peak where that
+/// is another. Empty where the largest is of unknown kind. `bands` must not be empty.
+std::string HoldersOfThePeak(const std::vector<Band>& bands, uint64_t peak_bytes);
+
 }  // namespace memstrata

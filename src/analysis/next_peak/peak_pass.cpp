@@ -26,21 +26,12 @@ constexpr Way kWays[] = {
     {Category::kOptimizerState, "A sharded or low-precision optimizer lowers its state"},
 };
 
-// What holds most, and beside it what makes a moment higher than others: what comes and goes.
 std::string HoldersOf(const std::vector<Band>& bands, uint64_t peak_bytes) {
-  const Band& most = bands.front();
+  if (const std::string known = HoldersOfThePeak(bands, peak_bytes); !known.empty()) return "; " + known + ".";
   const Band& maker = MakerOfThePeak(bands, peak_bytes);
-  const bool is_known = maker.category != Category::kUnknown;
-  if (most.category == Category::kUnknown) {
-    if (!is_known) return "; the recording does not tell which kinds of memory hold it.";
-    return fmt::format("; {} of it is of unknown kind, {} {} {}.", FormatBytes(most.at_peak_bytes),
-                       CategoryWords(maker.category), HoldOrHolds(maker.category), FormatBytes(maker.at_peak_bytes));
-  }
-  std::string text = fmt::format("; {} {} {} of it", CategoryWords(most.category), HoldOrHolds(most.category),
-                                 FormatBytes(most.at_peak_bytes));
-  if (is_known && maker.category != most.category)
-    text += fmt::format(", {} {}", CategoryWords(maker.category), FormatBytes(maker.at_peak_bytes));
-  return text + ".";
+  if (maker.category == Category::kUnknown) return "; the recording does not tell which kinds of memory hold it.";
+  return fmt::format("; {} of it is of unknown kind, {} {} {}.", FormatBytes(bands.front().at_peak_bytes),
+                     CategoryWords(maker.category), HoldOrHolds(maker.category), FormatBytes(maker.at_peak_bytes));
 }
 
 // The update and the backward need gradients; only before them they may be gone.

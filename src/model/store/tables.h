@@ -164,7 +164,7 @@ struct Capabilities {
 };
 
 /// Why a heap's highest moment may lie outside what was recorded.
-enum class LowerBoundReason : uint8_t { kExact, kNoEvents, kRingOverflow, kLateStart, kTruncated };
+enum class LowerBoundReason : uint8_t { kExact, kNoEvents, kRingOverflow, kLateStart, kTruncated, kUnseenThreads };
 
 /// Why the device was asked at that moment.
 enum class SampleReason : uint8_t { kBegin, kStep, kOutOfMemory, kEnd, kOther };
@@ -210,6 +210,9 @@ struct Source {
   bool truncated = false;
   std::vector<std::pair<std::string, std::string>> metadata;  // allocator settings and the like, in file order
 };
+
+/// Key of metadata: names of threads that ran and that a capture could not see (LowerBoundReason::kUnseenThreads).
+inline constexpr std::string_view kUnseenThreadsKey = "capture.unseen_threads";
 
 /// A group of blocks that only serves its own users; (0, 0) is the default pool of the PyTorch allocator.
 struct Pool {

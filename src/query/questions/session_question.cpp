@@ -7,7 +7,6 @@
 #include "query/common_json.h"
 #include "query/program_space.h"
 #include "query/questions/questions.h"
-#include "query/summary.h"
 
 namespace memstrata {
 namespace {
@@ -72,7 +71,7 @@ void WriteHeap(JsonWriter& json, SessionIndex& session, HeapEntry& entry) {
   json.Field("peak_live_bytes", index.LivePeak().bytes);
   std::optional<uint64_t> reserved_peak_bytes;
   if (heap.capabilities.has_segments) reserved_peak_bytes = PeakOf(index.Reserved()).bytes;
-  json.Field("peak_is_lower_bound", IsPeakLowerBound(session.store(), heap));
+  json.Field("peak_is_lower_bound", heap.lower_bound != LowerBoundReason::kExact);
   json.Field("peak_reserved_bytes", reserved_peak_bytes);
   json.Field("default", session.DefaultHeap() == &entry);
   json.EndObject();

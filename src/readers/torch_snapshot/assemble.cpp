@@ -316,6 +316,14 @@ class Assembler {
       heap.lower_bound = LowerBoundReason::kLateStart;
     }
     can.complete_history = heap.lower_bound == LowerBoundReason::kExact;
+    const bool is_of_cpu = plan.kind == HeapKind::kHost && root_.capture.host_type == "cpu";
+    if (can.complete_history && is_of_cpu && HasUnseenThreads()) heap.lower_bound = LowerBoundReason::kUnseenThreads;
+  }
+
+  // PyTorch's profiler, which records the tensors of the CPU, sees those of its own thread alone.
+  bool HasUnseenThreads() const {
+    return std::any_of(root_.settings.begin(), root_.settings.end(),
+                       [](const auto& setting) { return setting.first == kUnseenThreadsKey; });
   }
 
   void SayWhatIsMissing(const std::vector<Plan>& plans) {

@@ -1,5 +1,6 @@
 /** Keys that work everywhere. They change the same state as the pointer does. */
 import { formatBytes, formatCount } from "../base/units.ts";
+import type { Parameters } from "../data/source.ts";
 import type { Allocation, Cursor } from "../data/types.ts";
 import type { AppState } from "../state/app_state.ts";
 import { panWindow, zoomWindow } from "../state/viewport.ts";
@@ -59,58 +60,49 @@ function moveToNeighbour(app: AppState, places: readonly number[], direction: nu
   if (next !== undefined) app.moveTo(next);
 }
 
-/** Pins a block, and says for those who do not see it which one it is. */
-function pin(app: AppState, row: number): void {
-  app.pinnedRow.value = row;
-  app.client.json("allocation", { heap: app.heapIndex.peek(), row }, new AbortController().signal).then(
-    (answer) => {
-      const { label, size_bytes } = answer as Allocation;
-      if (app.pinnedRow.peek() === row) app.announcement.value = `Pinned: ${formatBytes(size_bytes)}, ${label}.`;
-    },
+/** Asks about the heap at hand; why there is no answer is said aloud. */
+function ask<Answer>(app: AppState, question: string, parameters: Parameters, use: (answer: Answer) => void): void {
+  const ofHeap = { heap: app.heapIndex.peek(), ...parameters };
+  app.client.json(question, ofHeap, new AbortController().signal).then(
+    (answer) => use(answer as Answer),
     (error: Error) => {
       app.announcement.value = error.message;
     },
   );
 }
 
+/** Pins a block, and says for those who do not see it which one it is. */
+function pin(app: AppState, row: number): void {
+  app.pinnedRow.value = row;
+  ask<Allocation>(app, "allocation", { row }, ({ label, size_bytes }) => {
+    if (app.pinnedRow.peek() === row) app.announcement.value = `Pinned: ${formatBytes(size_bytes)}, ${label}.`;
+  });
+}
+
 /** From the pinned block to the one on it or under it; without one, the lowest. */
 function pinNext(app: AppState, to: "up" | "down"): void {
-  const seq = app.cursorSeq.peek();
   const parameters = {
-    heap: app.heapIndex.peek(),
-    seq,
+    seq: app.cursorSeq.peek(),
     to,
     from: app.pinnedRow.peek(),
     group: app.grouping.peek(),
     order: app.order.peek(),
     hide: app.hidden.peek().join(","),
   };
-  app.client.json("pick", parameters, new AbortController().signal).then(
-    (answer) => {
-      const { allocation } = answer as { allocation: number | null };
-      if (allocation !== null) pin(app, allocation);
-      else app.announcement.value = to === "up" ? "This is the highest block." : "This is the lowest block.";
-    },
-    (error: Error) => {
-      app.announcement.value = error.message;
-    },
-  );
+  ask<{ allocation: number | null }>(app, "pick", parameters, ({ allocation }) => {
+    if (allocation !== null) pin(app, allocation);
+    else app.announcement.value = to === "up" ? "This is the highest block." : "This is the lowest block.";
+  });
 }
 
 /** The block that the event at the cursor is about. */
 function pinAtCursor(app: AppState): void {
   const seq = app.cursorSeq.peek();
-  const parameters = { heap: app.heapIndex.peek(), seq };
-  app.client.json("cursor", parameters, new AbortController().signal).then(
-    (answer) => {
-      const row = (answer as Cursor).event?.allocation ?? null;
-      if (row === null) app.announcement.value = `Event ${formatCount(seq)} is about no block.`;
-      else if (app.cursorSeq.peek() === seq) pin(app, row);
-    },
-    (error: Error) => {
-      app.announcement.value = error.message;
-    },
-  );
+  ask<Cursor>(app, "cursor", { seq }, ({ event }) => {
+    const row = event?.allocation ?? null;
+    if (row === null) app.announcement.value = `Event ${formatCount(seq)} is about no block.`;
+    else if (app.cursorSeq.peek() === seq) pin(app, row);
+  });
 }
 
 /** The first time it begins a range at the cursor, the second time it ends it there. */

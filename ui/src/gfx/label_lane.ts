@@ -145,9 +145,9 @@ export function placeLabels(
     placed = places;
     return true;
   };
-  const places = placesToTry(labels, left, right);
+  const candidates = placesToTry(labels, left, right);
   for (const label of [...labels].sort((a, b) => a.rank - b.rank || a.anchors[0]!.x - b.anchors[0]!.x))
-    places.get(label)!.some((anchor) => keep(label, anchor));
+    candidates.get(label)!.some((anchor) => keep(label, anchor));
   return { placed, dropped: labels.length - placed.length };
 }
 

@@ -1,6 +1,6 @@
 /** Plan: what a model and a workload would need on a card, computed by the planner behind `memstrata plan`, beside this recording. */
 import { useEffect, useState } from "preact/hooks";
-import { formatBytes, formatCount } from "../../base/units.ts";
+import { formatBytes } from "../../base/units.ts";
 import type { PlanAnswer, PlanChoices } from "../../data/plan_types.ts";
 import type { AppState } from "../../state/app_state.ts";
 import { useApp, useJson } from "../../state/context.ts";
@@ -20,6 +20,7 @@ import {
   type Wish,
 } from "./model.ts";
 import { PlanFile } from "./plan_file.tsx";
+import { RangeInput } from "./range_input.tsx";
 import { PlanResult } from "./result.tsx";
 import "./style.css";
 
@@ -58,20 +59,13 @@ function SliderInput({ slider, wish, effective }: { slider: Slider; wish: Wish; 
   const app = useApp();
   const text = wish.set[slider.input] ?? effective;
   return (
-    <label class="ms-plan__input">
-      <span>{slider.label}</span>
-      <input
-        type="range"
-        min="0"
-        max={slider.values.length - 1}
-        value={sliderIndex(slider, Number(text))}
-        aria-valuetext={text}
-        onInput={(event) =>
-          app.setOption(optionOf(slider.input), String(slider.values[Number(event.currentTarget.value)]))
-        }
-      />
-      <output>{formatCount(Number(text))}</output>
-    </label>
+    <RangeInput
+      label={slider.label}
+      count={slider.values.length}
+      index={sliderIndex(slider, Number(text))}
+      value={text}
+      onChoose={(index) => app.setOption(optionOf(slider.input), String(slider.values[index]))}
+    />
   );
 }
 

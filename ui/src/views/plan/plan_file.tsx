@@ -5,6 +5,7 @@ import { useApp, useJson } from "../../state/context.ts";
 import { ErrorNotice, LoadingNotice } from "../../widgets/notice.tsx";
 import { Segmented } from "../../widgets/segmented.tsx";
 import { optionOf } from "./model.ts";
+import { RangeInput } from "./range_input.tsx";
 import { PlanResult } from "./result.tsx";
 
 export function PlanFile() {
@@ -62,17 +63,12 @@ function AxisInput({ axis, value }: { axis: GridAxis; value: string }) {
       />
     );
   return (
-    <label class="ms-plan__input">
-      <span>{axis.label}</span>
-      <input
-        type="range"
-        min="0"
-        max={axis.values.length - 1}
-        value={Math.max(0, axis.values.indexOf(value))}
-        aria-valuetext={value}
-        onInput={(event) => choose(axis.values[Number(event.currentTarget.value)]!)}
-      />
-      <output>{formatCount(Number(value))}</output>
-    </label>
+    <RangeInput
+      label={axis.label}
+      count={axis.values.length}
+      index={Math.max(0, axis.values.indexOf(value))}
+      value={value}
+      onChoose={(index) => choose(axis.values[index]!)}
+    />
   );
 }
