@@ -99,10 +99,8 @@ class MasterMarker {
   // kNone for a step without one.
   std::vector<uint32_t> LastBackwards() const {
     std::vector<uint32_t> seqs(timeline_.steps.size(), kNone);
-    for (uint32_t seq = 0; seq < heap_.events.size(); ++seq) {
-      const Phase phase = timeline_.phase_of_event[seq];
-      const uint32_t step = timeline_.step_of_event[seq];
-      if (step != kNone && (phase == Phase::kBackward || phase == Phase::kRecompute)) seqs[step] = seq;
+    for (const PhaseSpan& span : timeline_.phases) {
+      if (span.step != kNone && IsBackward(span.phase)) seqs[span.step] = span.end_seq - 1;
     }
     return seqs;
   }
