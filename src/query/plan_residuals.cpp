@@ -105,7 +105,7 @@ std::string PhaseOfPeak(const Store& store, const Heap& heap) {
   const uint32_t seq = analysis.peak.moment.seq();
   if (seq >= phases.size()) return "";
   const Phase phase = phases[seq];
-  if (IsForward(phase) || phase == Phase::kEval) return "forward";
+  if (IsForwardOrEval(phase)) return "forward";
   if (IsBackward(phase)) return "backward";
   if (IsUpdate(phase)) return "optimizer";
   return phase == Phase::kPrefill ? "prefill" : phase == Phase::kDecode ? "decode" : "";

@@ -3,13 +3,9 @@
 #include <algorithm>
 
 #include "analysis/phases/cache_chains.h"
+#include "analysis/phases/order_events.h"
 
 namespace memstrata {
-namespace {
-
-bool IsFree(EventKind kind) { return kind == EventKind::kFreeRequested || kind == EventKind::kFreeCompleted; }
-
-}  // namespace
 
 void MarkGrowingCaches(const Store& store, const Heap& heap, const Timeline& timeline,
                        std::vector<Category>& categories) {

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "base/flat_map.h"
+#include "model/allocator/block_rounding.h"
 
 namespace memstrata {
 namespace {
 
-// The allocator rounds sizes up to this.
-constexpr uint64_t kRoundBytes = 512;
+constexpr uint64_t kSmallestBlockBytes = BlockRounding::kSmallestBlockBytes;
 
 class MasterMarker {
  public:
@@ -17,8 +17,8 @@ class MasterMarker {
 
   void Run() {
     if (timeline_.steps.empty()) return;
-    CountStates();
-    if (state_counts_.empty() || GradientsHaveStates()) return;
+    FindStates();
+    if (largest_state_bytes_ == 0 || GradientsHaveStates()) return;
     FindMasters();
     if (masters_.empty()) return;
     MarkGradients();
@@ -30,16 +30,18 @@ class MasterMarker {
   uint64_t SizeOf(uint32_t row) const { return table_.size_bytes[row]; }
 
   static bool IsTwice(uint64_t size_bytes, uint64_t half_bytes) {
-    return size_bytes <= 2 * half_bytes && size_bytes + 2 * kRoundBytes > 2 * half_bytes;
+    return size_bytes <= 2 * half_bytes && size_bytes + 2 * kSmallestBlockBytes > 2 * half_bytes;
   }
 
-  void CountStates() {
+  bool IsState(uint32_t row) {
+    return Of(row) == Category::kOptimizerState && table_.alloc_seq[row] != kNone && SizeOf(row) > kSmallestBlockBytes;
+  }
+
+  void FindStates() {
     for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
-      if (table_.alloc_seq[row] == kNone || Of(row) != Category::kOptimizerState || SizeOf(row) <= kRoundBytes)
-        continue;
+      if (!IsState(row)) continue;
       first_state_seq_ = std::min(first_state_seq_, table_.alloc_seq[row]);
       largest_state_bytes_ = std::max(largest_state_bytes_, SizeOf(row));
-      ++state_counts_[SizeOf(row)];
     }
   }
 
@@ -86,21 +88,19 @@ class MasterMarker {
 
   template <typename Iterator>
   bool HaveStates(Iterator begin, Iterator end) {
-    FlatMap<uint64_t, uint32_t> counts;
-    for (auto row = begin; row != end; ++row) ++counts[SizeOf(*row)];
-    return std::all_of(counts.begin(), counts.end(), [&](const auto& of_size) {
-      const auto states = state_counts_.find(of_size.first);
-      return of_size.first <= kRoundBytes || (states != state_counts_.end() && states->second >= of_size.second);
-    });
+    FlatMap<uint64_t, int64_t> missing;  // by size
+    for (auto row = begin; row != end; ++row) missing[SizeOf(*row)] += SizeOf(*row) > kSmallestBlockBytes ? 1 : 0;
+    for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
+      if (IsState(row)) --missing[SizeOf(row)];
+    }
+    return std::all_of(missing.begin(), missing.end(), [](const auto& of_size) { return of_size.second <= 0; });
   }
 
   // kNone for a step without one.
   std::vector<uint32_t> LastBackwards() const {
     std::vector<uint32_t> seqs(timeline_.steps.size(), kNone);
-    for (uint32_t seq = 0; seq < heap_.events.size(); ++seq) {
-      const Phase phase = timeline_.phase_of_event[seq];
-      const uint32_t step = timeline_.step_of_event[seq];
-      if (step != kNone && (phase == Phase::kBackward || phase == Phase::kRecompute)) seqs[step] = seq;
+    for (const PhaseSpan& span : timeline_.phases) {
+      if (span.step != kNone && IsBackward(span.phase)) seqs[span.step] = span.end_seq - 1;
     }
     return seqs;
   }
@@ -140,7 +140,6 @@ class MasterMarker {
   const Heap& heap_;
   const Timeline& timeline_;
   std::vector<Category>& categories_;
-  FlatMap<uint64_t, uint32_t> state_counts_;  // by size
   uint64_t largest_state_bytes_ = 0;
   uint32_t first_state_seq_ = kNone;
   std::vector<uint32_t> masters_;  // in the order of their making

@@ -15,19 +15,21 @@ void MarkReplacedParameters(const Store& store, const Heap& heap, const Timeline
   const auto category_of = [&](uint32_t row) -> Category& { return categories[row - heap.allocations.begin]; };
   FlatMap<uint64_t, std::deque<uint32_t>> made;  // by this step's updates to stay, by size
   uint32_t step = kNone;
-  for (uint32_t seq = 0; seq < heap.events.size(); ++seq) {
-    const uint32_t row = store.events.allocation[heap.events.begin + seq];
-    const Phase phase = timeline.phase_of_event[seq];
-    if (row == kNone || (phase != Phase::kOptimizer && phase != Phase::kClip)) continue;
-    if (timeline.step_of_event[seq] != step) made.clear();
-    step = timeline.step_of_event[seq];
-    if (table.alloc_seq[row] == seq && category_of(row) == Category::kOptimizerState)
-      made[table.size_bytes[row]].push_back(row);
-    if (table.free_requested_seq[row] != seq || category_of(row) != Category::kParameter) continue;
-    const auto same = made.find(table.size_bytes[row]);
-    if (same == made.end() || same->second.empty()) continue;
-    category_of(same->second.front()) = Category::kParameter;
-    same->second.pop_front();
+  for (const PhaseSpan& span : timeline.phases) {
+    if (span.phase != Phase::kOptimizer && span.phase != Phase::kClip) continue;
+    if (span.step != step) made.clear();
+    step = span.step;
+    for (uint32_t seq = span.begin_seq; seq < span.end_seq; ++seq) {
+      const uint32_t row = store.events.allocation[heap.events.begin + seq];
+      if (row == kNone) continue;
+      if (table.alloc_seq[row] == seq && category_of(row) == Category::kOptimizerState)
+        made[table.size_bytes[row]].push_back(row);
+      if (table.free_requested_seq[row] != seq || category_of(row) != Category::kParameter) continue;
+      const auto same = made.find(table.size_bytes[row]);
+      if (same == made.end() || same->second.empty()) continue;
+      category_of(same->second.front()) = Category::kParameter;
+      same->second.pop_front();
+    }
   }
 }
 

@@ -15,8 +15,6 @@
 namespace memstrata {
 namespace {
 
-// The first step makes states and fills caches: growth is looked for after it.
-constexpr size_t kFirstSteadyStep = 1;
 // Changes below this share of the peak, or this size, are noise: scalars, changed order of frees. Smaller changes count
 // where they come with every step.
 constexpr uint64_t kNoiseShare = 2'000;
@@ -229,7 +227,7 @@ void JudgeTooth(const HeapAnalysis& analysis, const std::vector<int64_t>& change
 std::optional<Rises> SmallSteadyRises(const std::vector<int64_t>& changes) {
   constexpr size_t kFewestSteps = 4;
   const std::optional<Rises> rises = FindRises(changes, kNoiseBytes);
-  const bool is_steady = rises && rises->at.size() >= kFewestSteps && rises->at.size() * 10 >= changes.size() * 8 &&
+  const bool is_steady = rises && rises->at.size() >= kFewestSteps && IsSteadyRise(rises->at.size(), changes.size()) &&
                          FindLeak(changes, *rises);
   return is_steady ? rises : std::nullopt;
 }

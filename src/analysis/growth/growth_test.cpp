@@ -6,8 +6,8 @@
 #include <string>
 
 #include "analysis/growth/growth_pass.h"
+#include "analysis/growth/test_step.h"
 #include "analysis/heap_analysis.h"
-#include "analysis/test_program.h"
 
 namespace memstrata {
 namespace {
@@ -82,15 +82,7 @@ TEST(Growth, ASawtoothHasItsTeeth) {
 /// A training whose loop is `script`: what it does after each step may stay.
 class Training {
  public:
-  void Step(uint64_t activation_bytes = 4 << 20) {
-    const uint32_t block = program.Alloc(
-        activation_bytes, {"<module>@train.py:9", "train@train.py:2", "forward@torch/nn/modules/linear.py:100"});
-    program.Free(
-        program.Alloc(4, {"<module>@train.py:9", "train@train.py:3", "_make_grads@torch/autograd/__init__.py:2"}), {});
-    program.Free(block, {});
-    program.Free(program.Alloc(4096, {"<module>@train.py:9", "train@train.py:4", "step@torch/optim/sgd.py:2"}),
-                 {"<module>@train.py:9", "train@train.py:4"});
-  }
+  void Step(uint64_t activation_bytes = 4 << 20) { TrainStep(program, activation_bytes); }
 
   uint32_t Keep(uint64_t size_bytes) {
     return program.Alloc(size_bytes, {"<module>@train.py:9", "train@train.py:5", "keep@train.py:20"});

@@ -15,10 +15,7 @@ bool IsAbout(int64_t bytes, int64_t expected_bytes, int64_t share) {
 class Suffixes {
  public:
   Suffixes(std::span<const int64_t> changes, const Rises& rises)
-      : at_(rises.at),
-        end_(rises.change_count),
-        sum_from_(rises.at.size() + 1, 0),
-        largest_gap_from_(rises.at.size(), 1) {
+      : rises_(rises), at_(rises.at), sum_from_(rises.at.size() + 1, 0), largest_gap_from_(rises.at.size(), 1) {
     for (size_t i = at_.size(); i-- > 0;) {
       sum_from_[i] = sum_from_[i + 1] + changes[at_[i]];
       if (i + 1 < at_.size()) largest_gap_from_[i] = std::max(largest_gap_from_[i + 1], at_[i + 1] - at_[i]);
@@ -27,13 +24,12 @@ class Suffixes {
 
   bool GoesOn(size_t first) const {
     const size_t count = at_.size() - first;
-    const size_t window = end_ - at_[first];
-    const bool is_steady = count * 10 >= window * 8;
+    const size_t window = rises_.change_count - at_[first];
+    const bool is_steady = IsSteadyRise(count, window);
     if (count < (is_steady && at_[first] == 0 ? 2U : 3U)) return false;
     // Of all rises but the first ones, a few that happen to lie so make no rule.
     if (first > 0 && !is_steady && !IsRegular(first)) return false;
-    const size_t quiet_after = end_ - 1 - at_.back();
-    return quiet_after <= 2 * largest_gap_from_[first] && RisesInSecondHalf(first, window);
+    return rises_.QuietAfter() <= 2 * largest_gap_from_[first] && RisesInSecondHalf(first, window);
   }
 
  private:
@@ -52,8 +48,8 @@ class Suffixes {
     return sum_from_[static_cast<size_t>(later)] * kLeastShare >= sum_from_[first];
   }
 
+  const Rises& rises_;
   const std::vector<size_t>& at_;
-  size_t end_;
   std::vector<int64_t> sum_from_;
   std::vector<size_t> largest_gap_from_;
 };

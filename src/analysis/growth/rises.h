@@ -9,6 +9,9 @@
 
 namespace memstrata {
 
+/// Four of five changes rise.
+constexpr bool IsSteadyRise(size_t rise_count, size_t change_count) { return rise_count * 10 >= change_count * 8; }
+
 /// Changes from step to step that are no noise; places are indices into the changes.
 struct Rises {
   std::vector<size_t> at;  // at least one
@@ -20,8 +23,7 @@ struct Rises {
   size_t largest_gap = 1;   // in steps, between two rises
 
   size_t QuietAfter() const { return change_count - 1 - at.back(); }
-  /// Of the changes since the first rise, four of five rise.
-  bool IsSteady() const { return at.size() * 10 >= (change_count - at.front()) * 8; }
+  bool IsSteady() const { return IsSteadyRise(at.size(), change_count - at.front()); }
   /// Nothing more came for long: for more than twice the longest wait before.
   bool HasEnded() const { return QuietAfter() > 2 * largest_gap; }
 };

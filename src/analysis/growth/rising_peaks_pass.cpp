@@ -11,9 +11,7 @@
 namespace memstrata {
 namespace {
 
-// The first step makes states and fills caches; fewer steps after it show no trend.
-constexpr size_t kFirstSteadyStep = 1;
-constexpr size_t kFewestSteps = 4;
+constexpr size_t kFewestSteps = 4;   // after the first; fewer show no trend
 constexpr size_t kMostlyRise = 8;    // of ten steps
 constexpr double kLeastRise = 1.15;  // of the last over the first
 

@@ -2,20 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/test_program.h"
+#include "analysis/growth/test_step.h"
 
 namespace memstrata {
 namespace {
-
-void Step(TestProgram& program, uint64_t activation_bytes) {
-  const uint32_t block = program.Alloc(
-      activation_bytes, {"<module>@train.py:9", "train@train.py:2", "forward@torch/nn/modules/linear.py:100"});
-  program.Free(
-      program.Alloc(4, {"<module>@train.py:9", "train@train.py:3", "_make_grads@torch/autograd/__init__.py:2"}), {});
-  program.Free(block, {});
-  program.Free(program.Alloc(4096, {"<module>@train.py:9", "train@train.py:4", "step@torch/optim/sgd.py:2"}),
-               {"<module>@train.py:9", "train@train.py:4"});
-}
 
 size_t FindingsOf(TestProgram& program) {
   const Store store = program.Finish();
@@ -24,14 +14,14 @@ size_t FindingsOf(TestProgram& program) {
 
 TEST(RisingPeaks, TensorsThatGetLargerAreSaid) {
   TestProgram program;
-  for (uint64_t step = 0; step < 8; ++step) Step(program, (10 + 2 * step) << 20);
+  for (uint64_t step = 0; step < 8; ++step) TrainStep(program, (10 + 2 * step) << 20);
   EXPECT_EQ(FindingsOf(program), 1U);
 }
 
 // A flat line after two steps that rise: states come one after the other.
 TEST(RisingPeaks, PeaksThatLevelOffAreQuiet) {
   TestProgram program;
-  for (const uint64_t size : {10, 14, 20, 26, 26, 26, 26, 26, 26, 26, 26, 26}) Step(program, size << 20);
+  for (const uint64_t size : {10, 14, 20, 26, 26, 26, 26, 26, 26, 26, 26, 26}) TrainStep(program, size << 20);
   EXPECT_EQ(FindingsOf(program), 0U);
 }
 

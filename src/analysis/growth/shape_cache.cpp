@@ -19,7 +19,7 @@ bool TellsShape(const HeapAnalysis& analysis, uint32_t row) {
   const Timeline& timeline = analysis.timeline;
   if (timeline.step_of_event[made] == kNone || timeline.step_of_event[made] != timeline.step_of_event[freed])
     return false;
-  return IsForward(timeline.phase_of_event[made]) || timeline.phase_of_event[made] == Phase::kEval;
+  return IsForwardOrEval(timeline.phase_of_event[made]);
 }
 
 /// Of each step, whether its forward makes a size that no step before made, and the first steps of the sizes it makes.

@@ -1,12 +1,16 @@
 #pragma once
 // What is live between the steps of a program.
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace memstrata {
 
 struct HeapAnalysis;
+
+/// The first step makes states and fills caches: growth is looked for after it.
+inline constexpr size_t kFirstSteadyStep = 1;
 
 /// Live blocks at the start of each step and at the end of the last, in blocks of the allocator; a block counts until
 /// the program gives it back.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "analysis/category/parameter_sizes.h"
+#include "analysis/frames/stacks_through.h"
 #include "analysis/marks/step_marks.h"
 #include "base/units.h"
 
@@ -22,15 +23,9 @@ struct Pair {
 
 // Stacks in a softmax, whatever it calls in turn. index = stack id
 std::vector<bool> FindSoftmaxStacks(const Store& store) {
-  const StackTable& stacks = store.stacks.stacks();
-  const FrameTable& frames = store.stacks.frames();
-  std::vector<bool> is_softmax(stacks.size(), false);
-  for (uint32_t node = 1; node < stacks.size(); ++node) {  // parents come first
-    is_softmax[node] =
-        is_softmax[stacks.parent[node].value] ||
-        store.String(frames.function[stacks.frame[node].value]).find("softmax") != std::string_view::npos;
-  }
-  return is_softmax;
+  return FindStacksThrough(store, [](std::string_view, std::string_view function) {
+    return function.find("softmax") != std::string_view::npos;
+  });
 }
 
 // Pairs of the forward that are large enough to be seen, in order. Smaller blocks between the two do not count.

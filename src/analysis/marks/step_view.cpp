@@ -30,7 +30,7 @@ void AddPhases(const HeapAnalysis& analysis, StepView& view) {
     if (IsBackward(span.phase)) extend(view.backward_begin, view.backward_end);
     const bool is_update = span.phase == Phase::kOptimizer && view.backward_begin != kNone;
     if (is_update && !updated) extend(view.optimizer_begin, view.optimizer_end);
-    updated = updated || (view.optimizer_begin != kNone && (span.phase == Phase::kEval || IsForward(span.phase)));
+    updated = updated || (view.optimizer_begin != kNone && IsForwardOrEval(span.phase));
   }
 }
 

@@ -38,7 +38,7 @@ std::string HoldersOf(const std::vector<Band>& bands, uint64_t peak_bytes) {
 bool Applies(const Way& way, const HeapAnalysis& analysis) {
   if (way.category != Category::kGradient || analysis.peak.moment.seq() == kNone) return true;
   const Phase phase = analysis.timeline.phase_of_event[analysis.peak.moment.seq()];
-  return IsForward(phase) || phase == Phase::kInput || phase == Phase::kEval;
+  return IsForwardOrEval(phase) || phase == Phase::kInput;
 }
 
 // The easiest way that lowers the peak by much.

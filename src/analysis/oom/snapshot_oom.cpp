@@ -194,7 +194,7 @@ class FailureExplainer {
   // A request of the layers is as large as the batch makes it; nobody can ask for less of a weight or of its state.
   void AddSmallerRequest(uint64_t possible_bytes) {
     const Phase phase = analysis_.timeline.phase_of_event[seq_];
-    const bool is_of_batch = IsForward(phase) || IsBackward(phase) || phase == Phase::kEval;
+    const bool is_of_batch = IsForwardOrEval(phase) || IsBackward(phase);
     if (!is_of_batch && phase != Phase::kOther) return;
     const uint64_t less_bytes = block_bytes_ - possible_bytes;
     const double share = static_cast<double>(less_bytes) / static_cast<double>(block_bytes_);

@@ -14,9 +14,6 @@ constexpr uint32_t kFewestRuns = 3;
 constexpr uint32_t kFewestRunsOfOther = 8;
 constexpr size_t kFewestGradients = 3;
 
-// Counters have 8 bytes, losses that a program takes the gradient of have no more than these.
-constexpr uint64_t kFloatBytes = 4;
-
 enum class Root : uint8_t { kScalar, kTensor };
 
 /// A block that may be a root gradient.
@@ -28,6 +25,11 @@ struct Candidate {
   uint32_t oldest_index = kNone;  // of the blocks that they give back
   uint32_t fall_count = 0;        // those that give back an older block than the run before
 };
+
+void SortByBegin(std::vector<Candidate>& candidates) {
+  std::sort(candidates.begin(), candidates.end(),
+            [](const Candidate& a, const Candidate& b) { return a.begin < b.begin; });
+}
 
 class PassFinder {
  public:
@@ -41,8 +43,7 @@ class PassFinder {
     const bool goes_on = !accepted.empty();
     for (const Candidate& found : Accept(Candidates(Root::kTensor, accepted), Root::kTensor, goes_on))
       accepted.push_back(found);
-    std::sort(accepted.begin(), accepted.end(),
-              [](const Candidate& a, const Candidate& b) { return a.begin < b.begin; });
+    SortByBegin(accepted);
     AddAlike(accepted);
     return ToPasses(accepted);
   }
@@ -118,8 +119,7 @@ class PassFinder {
     for (size_t i = 0; i < passes.size(); ++i) {
       if (!is_known[i]) accepted.push_back({passes[i].begin, passes[i].end});
     }
-    std::sort(accepted.begin(), accepted.end(),
-              [](const Candidate& a, const Candidate& b) { return a.begin < b.begin; });
+    SortByBegin(accepted);
   }
 
   // At each event, the runs of frees still to come that give back a block which lives there.
@@ -218,8 +218,7 @@ class PassFinder {
         found.push_back({i, end});
     }
     accepted.insert(accepted.end(), found.begin(), found.end());
-    std::sort(accepted.begin(), accepted.end(),
-              [](const Candidate& a, const Candidate& b) { return a.begin < b.begin; });
+    SortByBegin(accepted);
   }
 
   std::vector<BackwardPass> ToPasses(const std::vector<Candidate>& accepted) const {

@@ -239,8 +239,7 @@ void MarkGeneration(const Store& store, const Heap& heap, Timeline& timeline) {
   size_t grows = 0;
   for (size_t step = 1; step + 1 < live.size(); ++step) grows += live[step] > live[step - 1] ? 1 : 0;
   if (grows * 10 < (live.size() - 2) * 8) return;
-  const bool calls_model = std::any_of(timeline.phase_of_event.begin(), timeline.phase_of_event.end(),
-                                       [](Phase phase) { return phase == Phase::kEval || IsForward(phase); });
+  const bool calls_model = std::any_of(timeline.phase_of_event.begin(), timeline.phase_of_event.end(), IsForwardOrEval);
   const uint64_t growth_bytes = live[live.size() - 2] - std::min(live[0], live[live.size() - 2]);
   if (!calls_model || !IsReplaced(store, heap, timeline, growth_bytes)) return;
   // Calls that could not be told apart are in the first step too, where it is longer than a call.
@@ -249,7 +248,7 @@ void MarkGeneration(const Store& store, const Heap& heap, Timeline& timeline) {
   const bool starts_with_prefill = length_of(0) < kMuchLonger * length_of(1);
   for (uint32_t seq = timeline.steps[0].begin_seq; seq < heap.events.size(); ++seq) {
     Phase& phase = timeline.phase_of_event[seq];
-    const bool is_forward = phase == Phase::kEval || IsForward(phase);
+    const bool is_forward = IsForwardOrEval(phase);
     if (timeline.step_of_event[seq] == 0) {
       if (is_forward) phase = starts_with_prefill ? Phase::kPrefill : Phase::kEval;
     } else if (is_forward || phase == Phase::kInput || phase == Phase::kOther) {

@@ -155,7 +155,7 @@ void MarkRequests(const std::vector<GenerationRequest>& requests, Timeline& time
     const uint32_t end =
         i + 1 < requests.size() ? requests[i + 1].call_begins[0] : static_cast<uint32_t>(phases.size());
     for (uint32_t seq = calls[0]; seq < end; ++seq) {
-      const bool is_of_model = phases[seq] == Phase::kEval || IsForward(phases[seq]);
+      const bool is_of_model = IsForwardOrEval(phases[seq]);
       if (is_of_model) phases[seq] = seq < calls[1] ? Phase::kPrefill : Phase::kDecode;
     }
   }

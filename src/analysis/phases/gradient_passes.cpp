@@ -8,8 +8,6 @@
 namespace memstrata {
 namespace {
 
-// Counters have 8 bytes, losses that a program takes the gradient of have no more than these.
-constexpr uint64_t kFloatBytes = 4;
 constexpr size_t kFewestGradients = 4;
 // What more of them leave for good is something else, as a graph that a loop keeps.
 constexpr ptrdiff_t kMostLasting = 2;

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "analysis/phases/order_events.h"
+
 namespace memstrata {
 namespace {
 
 using Labels = std::vector<std::optional<Phase>>;
-
-bool IsFree(EventKind kind) { return kind == EventKind::kFreeRequested || kind == EventKind::kFreeCompleted; }
 
 // Segments are given back with the stack that once asked for them.
 bool IsOfAllocator(EventKind kind) { return kind == EventKind::kSegmentFree || kind == EventKind::kSegmentUnmap; }

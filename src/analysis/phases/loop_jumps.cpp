@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "analysis/phases/order_events.h"
+
 namespace memstrata {
 namespace {
 
@@ -68,8 +70,6 @@ class CallTracker {
   std::vector<uint32_t> path_;
   uint32_t previous_ = 0;
 };
-
-bool IsFree(EventKind kind) { return kind == EventKind::kFreeRequested || kind == EventKind::kFreeCompleted; }
 
 }  // namespace
 

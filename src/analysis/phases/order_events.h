@@ -9,6 +9,11 @@ namespace memstrata {
 
 /// Scalars: losses, the gradient of the loss by itself, norms, counters.
 inline constexpr uint64_t kScalarBytes = 8;
+/// Counters have 8 bytes, losses that a program takes the gradient of have no more than these.
+inline constexpr uint64_t kFloatBytes = 4;
+
+/// A block is given back: the program asks for it, or it is done.
+constexpr bool IsFree(EventKind kind) { return kind == EventKind::kFreeRequested || kind == EventKind::kFreeCompleted; }
 
 /// One allocation or requested free. Indices are positions among the OrderEvents of the heap.
 struct OrderEvent {

@@ -33,6 +33,8 @@ inline constexpr std::string_view kPhaseNames[] = {
 
 /// A forward with a backward, the loss included.
 constexpr bool IsForward(Phase phase) { return phase == Phase::kForward || phase == Phase::kLoss; }
+/// With a backward or without; a generation's have phases of their own.
+constexpr bool IsForwardOrEval(Phase phase) { return IsForward(phase) || phase == Phase::kEval; }
 constexpr bool IsBackward(Phase phase) { return phase == Phase::kBackward || phase == Phase::kRecompute; }
 /// What comes between a backward and the next forward.
 constexpr bool IsUpdate(Phase phase) {

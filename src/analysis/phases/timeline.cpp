@@ -40,11 +40,9 @@ bool HasBackward(const std::vector<Phase>& phases) {
   return std::find(phases.begin(), phases.end(), Phase::kBackward) != phases.end();
 }
 
-bool IsKindOfForward(Phase phase) { return IsForward(phase) || phase == Phase::kEval; }
-
 bool HasModelCall(const std::vector<Phase>& phases) {
   return std::any_of(phases.begin(), phases.end(),
-                     [](Phase phase) { return IsKindOfForward(phase) || phase == Phase::kOptimizer; });
+                     [](Phase phase) { return IsForwardOrEval(phase) || phase == Phase::kOptimizer; });
 }
 
 // Whether the program itself, outside of all models, allocates in each step but the last, which may be cut off.
@@ -100,7 +98,7 @@ Timeline FindTimeline(const Store& store, const Heap& heap) {
     MarkEvaluation(store, heap, labels);
     for (uint32_t seq = 0; seq < named.size(); ++seq) {
       // What a forward is for, its stack does not show.
-      if (named[seq] && IsKindOfForward(labels.phase[seq]) && IsInference(*named[seq])) labels.phase[seq] = *named[seq];
+      if (named[seq] && IsForwardOrEval(labels.phase[seq]) && IsInference(*named[seq])) labels.phase[seq] = *named[seq];
     }
     timeline.basis = PhaseBasis::kStack;
     timeline.phase_of_event = std::move(labels.phase);

@@ -18,7 +18,7 @@ ReadAheadSource::~ReadAheadSource() {
 
 void ReadAheadSource::StartThread() {
   may_start_ = false;
-  for (Block& block : blocks_) block.bytes.resize(kBlockBytes);
+  for (Block& block : blocks_) block.bytes = std::make_unique_for_overwrite<std::byte[]>(kBlockBytes);
   try {
     thread_ = std::thread([this] { ReadBlocks(); });
   } catch (const std::system_error&) {
@@ -34,7 +34,7 @@ void ReadAheadSource::ReadBlocks() {
       if (is_stopping_) return;
     }
     Block& block = blocks_[count % kBlockCount];
-    block.filled = source_->Read(block.bytes);
+    block.filled = source_->Read({block.bytes.get(), kBlockBytes});
     const bool is_last = !block.filled || *block.filled == 0;
     {
       const std::lock_guard lock(mutex_);
@@ -59,7 +59,7 @@ Result<size_t> ReadAheadSource::Read(std::span<std::byte> into) {
   const Block& block = blocks_[taken_count_ % kBlockCount];
   if (!block.filled || *block.filled == 0) return block.filled;  // stays so
   const size_t count = std::min(into.size(), *block.filled - used_bytes_);
-  std::memcpy(into.data(), block.bytes.data() + used_bytes_, count);
+  std::memcpy(into.data(), block.bytes.get() + used_bytes_, count);
   used_bytes_ += count;
   if (used_bytes_ < *block.filled) return count;
   used_bytes_ = 0;

@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "io/source/byte_source.h"
 
@@ -32,8 +31,8 @@ class ReadAheadSource final : public ByteSource {
   static constexpr uint64_t kDirectBytes = 1 << 20;  // a thread is started only behind these
 
   struct Block {
-    std::vector<std::byte> bytes;
-    Result<size_t> filled = 0;  // 0 bytes: the end
+    std::unique_ptr<std::byte[]> bytes;  // kBlockBytes
+    Result<size_t> filled = 0;           // 0 bytes: the end
   };
 
   void StartThread();

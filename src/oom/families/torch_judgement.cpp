@@ -123,7 +123,7 @@ class TorchJudgement {
     }
     // What the driver calls free it cannot always give: then the message does not say how much was missing.
     if (!report_.free_bytes || *report_.free_bytes >= *report_.requested_bytes) return std::nullopt;
-    return MinusOr0(*report_.requested_bytes, *report_.free_bytes);
+    return *report_.requested_bytes - *report_.free_bytes;
   }
 
   void Decide() {
