@@ -333,7 +333,7 @@ DevicePlan ShardedTrainingDevice(const PlanRequest& request, int64_t stage) {
   AddBuckets(request, device);
   AddBoundaryTensors(request, device);
   AddGatherBuffer(request, stage, device);
-  AddBlockRounding(request, stage, device);
+  AddBlockRounding(request, stage, rank, device);
   AddWorkspaces(request, device);
   UseOptimizerPeak(request, device);
   Sum(request, device);
