@@ -55,6 +55,10 @@ def chosen_rows(count: int) -> list[dict[str, str]]:
     return [rows[i * len(rows) // count] for i in range(min(count, len(rows)))]
 
 
+def yes_or_no(cell: str) -> str:
+    return "yes" if cell in ("True", "1", "1.0") else "no"
+
+
 def arguments_of(row: dict[str, str]) -> list[str]:
     arguments = ["--model", str(TRUTH / "configs" / f"{row['config']}.json")]
     arguments += ["--recompute", RECOMPUTE[row["gradient_checkpointing"]]]
@@ -63,7 +67,7 @@ def arguments_of(row: dict[str, str]) -> list[str]:
             arguments += [f"--{name}", row[column]]
     for column, name in FLAGS:
         if row[column]:
-            arguments += [f"--{name}", "yes" if row[column] in ("True", "1", "1.0") else "no"]
+            arguments += [f"--{name}", yes_or_no(row[column])]
     return arguments
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from .families import FAMILIES, Family
-from .steps import USUAL, rows_of
+from .steps import USUAL, Row, inputs_of, rows_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TABLE = REPOSITORY / "tests" / "oracle" / "family_steps"
@@ -53,14 +53,16 @@ TIMEOUT_S = 3600
 
 def run(binary: Path, python: str, families: list[Family]) -> list[dict[str, Any]]:
     """A mask of ones is asked whether all of it is one: there the card answers with yes, else with no."""
-    rows = [(json.dumps(family.config), family.kind, row) for family in families for row in rows_of(family)]
-    with_ones = [one for one in rows if one[2]["attention_mask"] == "ones"]
-    others = [one for one in rows if one[2]["attention_mask"] != "ones"]
+    rows = [
+        (json.dumps(family.config), family.kind, inputs_of(row), row) for family in families for row in rows_of(family)
+    ]
+    with_ones = [one for one in rows if one[3]["attention_mask"] == "ones"]
+    others = [one for one in rows if one[3]["attention_mask"] != "ones"]
     return run_rows(binary, python, with_ones, 1) + run_rows(binary, python, others, 0)
 
 
 def run_rows(
-    binary: Path, python: str, rows: list[tuple[str, str, dict[str, str]]], true_after: int
+    binary: Path, python: str, rows: list[tuple[str, str, dict[str, str], Row]], true_after: int
 ) -> list[dict[str, Any]]:
     if not rows:
         return []

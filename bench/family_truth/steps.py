@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..dryrun_truth.simulated import FLAGS, INPUTS, RECOMPUTE, yes_or_no
 from .families import Family
 
 Row = dict[str, str]
@@ -45,6 +46,7 @@ CAUSAL: dict[str, Row] = {
 }
 TASKS = {"causal": "causal", "masked": "mlm", "image": "image", "contrast": "clip", "seq2seq": "seq2seq"}
 SEQUENCES = {"masked": "512", "seq2seq": "512"}
+MODES = {"train": "train", "forward": "forward", "decode": "generate"}
 ONLY_EAGER = ("bloom", "codegen", "deberta-v2", "electra", "gpt_neo", "gptj", "mamba", "mamba2", "mpt", "t5")
 
 
@@ -76,3 +78,13 @@ def rows_of(family: Family) -> list[Row]:
             row["attn"] = "eager"
         rows.append(row)
     return rows
+
+
+def inputs_of(row: Row) -> dict[str, str]:
+    """All inputs that a dry run of a plan takes, as the row has them."""
+    inputs = {name: row[column] for column, name in INPUTS}
+    inputs |= {name: yes_or_no(row[column]) for column, name in FLAGS}
+    inputs |= {"task": MODES[row["mode"]], "recompute": RECOMPUTE[row["gradient_checkpointing"]], "compile": "no"}
+    inputs["use-cache"] = "no" if row["use_cache"] == "False" else "yes"  # yes, where it says nothing
+    inputs |= {"lora-rank": row["lora_r"], "lora-dropout": row["lora_dropout"], "parallel": "dp=1,zero=0"}
+    return inputs | {"lora-targets": row["lora_targets"].replace("+", ","), "logits-to-keep": row["logits_to_keep"]}

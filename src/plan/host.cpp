@@ -14,8 +14,7 @@ namespace {
 uint64_t OffloadedBytes(const Plan& plan) {
   uint64_t bytes = 0;
   for (const DevicePlan& device : plan.devices) bytes += device.host_bytes;  // one device of each pipeline stage
-  const Parallel& p = plan.workload.parallel;
-  return bytes * static_cast<uint64_t>(p.DeviceCount() / p.pipeline);
+  return bytes * static_cast<uint64_t>(plan.workload.parallel.StageDeviceCount());
 }
 
 // The checkpoint that is read: as stored, else in the format that is served, else in the precision.

@@ -86,11 +86,12 @@ bool RecomputesAll(const Workload& w) {
 LayerSum SumLayers(const PlanRequest& request, int64_t stage) {
   const Workload& w = request.workload;
   const auto [first, end] = StageLayers(request.model.layer_count, stage, w.parallel);
+  const EachToken input = InputEach(request);
   LayerSum sum;
   std::vector<Run> runs;
   for (int64_t layer = first; layer < end; ++layer) {
     const EachToken whole = SavedEach(request, layer);
-    const EachToken kept = RecomputesAll(w) ? InputEach(request) : whole;
+    const EachToken& kept = RecomputesAll(w) ? input : whole;
     const int64_t tokens = layer >= request.model.encoder_layers ? TargetTokens(request) : TokensOnRank(w);
     sum.last_bytes = static_cast<double>(tokens) * kept.bytes;
     sum.bytes += sum.last_bytes;

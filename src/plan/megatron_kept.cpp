@@ -9,7 +9,6 @@
 #include "plan/constants.h"
 #include "plan/layer_sum.h"
 #include "plan/outside.h"
-#include "plan/sharded_states.h"
 #include "sim/caching_allocator.h"
 
 namespace memstrata::plan {
@@ -50,13 +49,13 @@ void AddGatherBuffer(const PlanRequest& request, int64_t stage, DevicePlan& devi
                           "parallel, batch, sequence, gathered-tokens"});
 }
 
-void AddBlockRounding(const PlanRequest& request, int64_t stage, DevicePlan& device) {
+void AddBlockRounding(const PlanRequest& request, int64_t stage, const RankParameters& rank, DevicePlan& device) {
   const Workload& w = request.workload;
   const bool has_own_tensors = w.engine == Engine::kMegatron && w.parallel.sharding == Sharding::kNone &&
                                !w.TrainsAdapters() && w.offload == Offload::kNone && UsesCuda(request.card);
   if (!has_own_tensors) return;
   constexpr double kStateBytes = 4;  // float32
-  const StateSizes sizes = SizesOfStates(request.model, ParametersOfRank(request.model, w, stage), w);
+  const StateSizes sizes = SizesOfStates(request.model, rank, w);
   const auto states = static_cast<int64_t>(std::lround(sizes.optimizer_each / kStateBytes));
   const std::vector<int64_t> tensors = TensorsOfRank(request.model, w, stage);
   sim::CachingAllocator allocator(std::nullopt);

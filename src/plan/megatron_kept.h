@@ -2,6 +2,7 @@
 // What Megatron still holds between two steps besides weights, gradients and optimizer states.
 
 #include "plan/plan.h"
+#include "plan/sharded_states.h"
 
 namespace memstrata::plan {
 
@@ -15,6 +16,6 @@ void AddGatherBuffer(const PlanRequest& request, int64_t stage, DevicePlan& devi
 /// What the allocator's blocks hold beyond the tensors in them, where weights and states are tensors of their own: with
 /// a distributed optimizer they are parts of few large buffers. The allocator itself is asked, tensor by tensor.
 /// cost: O(parameters log parameters)
-void AddBlockRounding(const PlanRequest& request, int64_t stage, DevicePlan& device);
+void AddBlockRounding(const PlanRequest& request, int64_t stage, const RankParameters& rank, DevicePlan& device);
 
 }  // namespace memstrata::plan

@@ -87,7 +87,7 @@ Status CheckDegrees(const PlanRequest& request) {
     return fail(
         fmt::format("{} experts cannot be divided among {} expert-parallel ranks.", spec->experts.count, p.expert));
   }
-  const int64_t ranks = p.tensor * p.context * p.data;  // of one stage
+  const int64_t ranks = p.StageDeviceCount();
   if (spec->experts.count > 0 && p.expert > 1 && ranks % (p.expert * p.ExpertTensor()) != 0) {
     return fail(fmt::format("{} ranks of a pipeline stage cannot hold {} groups of experts on {} ranks each.", ranks,
                             p.expert, p.ExpertTensor()));

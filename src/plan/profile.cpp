@@ -120,11 +120,11 @@ void FitPeakRatio(const std::vector<CalibrationSample>& samples, Profile& profil
 }
 
 // Bounds of an offset in bytes for sizes as were recorded, and of a ratio for others: the wider of both.
-void BoundPeak(const Profile& profile, const Constant& offset, std::string_view built_in, DevicePlan& device) {
+void BoundPeak(const Profile& profile, const Constant& offset, DevicePlan& device) {
   const double best = std::max(0.0, offset.best);
   uint64_t low = Moved(device.framework_peak_bytes, std::min(offset.low, best));
   uint64_t high = Moved(device.framework_peak_bytes, std::max(offset.high, best));
-  if (profile.peak_ratio && profile.peak_constant == built_in) {
+  if (profile.peak_ratio && profile.peak_constant == device.peak_spread) {
     const double corrected = static_cast<double>(device.framework_peak_bytes) + best;
     low = std::min(low, static_cast<uint64_t>(corrected * std::min(1.0, profile.peak_ratio->low)));
     high = std::max(high, static_cast<uint64_t>(corrected * std::max(1.0, profile.peak_ratio->high)));
@@ -232,7 +232,7 @@ void ApplyProfile(const Profile& profile, DevicePlan& device) {
   const bool has_bounds = profile.session_count >= kSessionsForBounds;
   const double best = std::max(0.0, offset.best);
   if (has_bounds) {
-    BoundPeak(profile, offset, device.peak_spread, device);
+    BoundPeak(profile, offset, device);
   } else {
     device.framework_peak_low_bytes = Moved(device.framework_peak_low_bytes, std::min(offset.best, best));
     device.framework_peak_high_bytes = Moved(device.framework_peak_high_bytes, best);

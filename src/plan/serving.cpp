@@ -48,7 +48,7 @@ void AddWeights(const ModelDescription& model, const PlanRequest& request, int64
   uint64_t weights = sizes.weight_bytes;
   std::string how = fmt::format("{:.6g} B x {} of {} parameters on one device", sizes.weight_each, rank.Total(),
                                 model.parameter_count);
-  if (model.stored_weight_bytes && !w.given.contains("weights")) {
+  if (UsesStoredWeights(model, w)) {
     weights = *model.stored_weight_bytes / static_cast<uint64_t>(devices);
     how = fmt::format("sum of the file's tensors by their own types / {} devices", devices);
   }
@@ -118,7 +118,7 @@ DevicePlan ServingDevice(const PlanRequest& request, int64_t stage) {
   const ModelDescription& model = request.model;
   DevicePlan device;
   device.stage = stage;
-  device.rank = stage * w.parallel.tensor * w.parallel.context * w.parallel.data;
+  device.rank = stage * w.parallel.StageDeviceCount();
   AddWeights(model, request, stage, "weights", device);
   AddCache(model, w, stage, "kv_cache", device);
   if (request.draft) {

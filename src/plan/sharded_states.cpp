@@ -77,9 +77,7 @@ double BitsOf(const ParameterSpec& parameter, const Workload& workload, const Gg
   const bool is_gguf = IsGgufMix(workload.weight_format) ||
                        (workload.engine == Engine::kLlamaCpp && workload.weight_format == WeightFormat::kAsPrecision);
   if (is_gguf) return GgufBits(parameter, workload.weight_format, workload.precision, mix_model);
-  constexpr size_t kExpertMatrices = 3;  // dimensions: experts, rows, columns
-  const bool is_expert = parameter.role == Role::kExpert && parameter.shape.size() == kExpertMatrices;
-  const bool is_packed = (IsLinearMatrix(parameter) || is_expert) && !parameter.keeps_precision;
+  const bool is_packed = (IsLinearMatrix(parameter) || IsExpertMatrix(parameter)) && !parameter.keeps_precision;
   return BitsPerWeight(is_packed ? workload.weight_format : WeightFormat::kAsPrecision, workload.precision);
 }
 
@@ -98,8 +96,12 @@ std::pair<int64_t, int64_t> StageLayers(int64_t layer_count, int64_t stage, cons
   return {first + between * stage / stages, first + between * (stage + 1) / stages};
 }
 
+bool UsesStoredWeights(const ModelDescription& model, const Workload& workload) {
+  return model.stored_weight_bytes.has_value() && !workload.given.contains("weights");
+}
+
 uint64_t TokenTableBytes(const ModelDescription& model, const Workload& workload) {
-  if (model.stored_weight_bytes && !workload.given.contains("weights")) return model.stored_table_bytes;
+  if (UsesStoredWeights(model, workload)) return model.stored_table_bytes;
   const GgufMixModel mix_model = MixModelOf(model.decoder());
   const bool has_head = std::any_of(model.parameters.begin(), model.parameters.end(),
                                     [](const ParameterSpec& parameter) { return parameter.role == Role::kHead; });
@@ -195,8 +197,8 @@ StateSizes SizesOfStates(const ModelDescription& model, const RankParameters& ra
   const auto total = static_cast<double>(rank.Total());
   StateSizes sizes;
   sizes.weight_each = total > 0 ? rank.weight_bits / 8.0 / total : 0;
-  const bool is_as_stored = model.stored_weight_bytes && !workload.given.contains("weights") &&
-                            (workload.task != Task::kTrain || workload.TrainsAdapters());
+  const bool is_as_stored =
+      UsesStoredWeights(model, workload) && (workload.task != Task::kTrain || workload.TrainsAdapters());
   if (is_as_stored && model.parameter_count > 0)
     sizes.weight_each = static_cast<double>(*model.stored_weight_bytes) / static_cast<double>(model.parameter_count);
   sizes.weight_bytes = static_cast<uint64_t>(std::llround(sizes.weight_each * total));

@@ -26,6 +26,9 @@ struct RankParameters {
 /// possible.
 std::pair<int64_t, int64_t> StageLayers(int64_t layer_count, int64_t stage, const Parallel& parallel);
 
+/// True where the weights are as their file has them: no other format was asked for.
+bool UsesStoredWeights(const ModelDescription& model, const Workload& workload);
+
 /// Bytes of the table of tokens where the head is a tensor of its own; 0 where they are one.
 uint64_t TokenTableBytes(const ModelDescription& model, const Workload& workload);
 

@@ -47,9 +47,8 @@ std::string StateFormula(double each, const RankParameters& rank, const StateSiz
   return is_on_host ? "in host memory: " + text : text;
 }
 
-void AddStates(const PlanRequest& request, int64_t stage, DevicePlan& device) {
+void AddStates(const PlanRequest& request, const RankParameters& rank, DevicePlan& device) {
   const Workload& w = request.workload;
-  const RankParameters rank = ParametersOfRank(request.model, w, stage);
   const StateSizes sizes = SizesOfStates(request.model, rank, w);
   const char* source = "bytes for each parameter by setup, docs/explanation/planning.md";
   const Sharding sharding = w.parallel.sharding;
@@ -259,12 +258,11 @@ void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& devic
 
 // Outside of full sharding, which casts what it gathers, autocast keeps a 16-bit copy of each weight of a product until
 // its backward. Layers that run again make theirs anew, so there the head's alone is left.
-void AddAutocast(const PlanRequest& request, int64_t stage, DevicePlan& device) {
+void AddAutocast(const PlanRequest& request, int64_t stage, const RankParameters& rank, DevicePlan& device) {
   const Workload& w = request.workload;
   const bool casts = w.precision == Precision::kBfloat16Autocast || w.precision == Precision::kFloat16Autocast;
   if (!casts || w.engine != Engine::kTorch || w.parallel.sharding >= Sharding::kZero3 || request.model.hidden == 0)
     return;
-  const RankParameters rank = ParametersOfRank(request.model, w, stage);
   const int64_t layers = RecomputesAll(w) ? 0 : rank.Total() - rank.beside_matrices;
   const bool has_head = stage == w.parallel.pipeline - 1;
   const int64_t head = has_head ? request.model.vocabulary * request.model.hidden / w.parallel.tensor : 0;
@@ -275,14 +273,13 @@ void AddAutocast(const PlanRequest& request, int64_t stage, DevicePlan& device) 
 }
 
 // What else the forward of PyTorch's own loop leaves: the float32 scores, and what full sharding keeps gathered.
-void AddEndOfForward(const PlanRequest& request, int64_t stage, DevicePlan& device) {
+void AddEndOfForward(const PlanRequest& request, int64_t stage, const RankParameters& rank, DevicePlan& device) {
   const Workload& w = request.workload;
   if (w.engine != Engine::kTorch) return;
   constexpr double kKept = 1.0 / 3;  // of the bytes of a score at the peak: 4 of 12
   device.states.activations_end_of_forward += static_cast<uint64_t>(kKept * LogitBytes(request, stage));
   if (w.parallel.sharding < Sharding::kZero3) return;
-  const int64_t gathered = ParametersOfRank(request.model, w, stage).outside_layers;
-  device.states.activations_end_of_forward += static_cast<uint64_t>(gathered) * ComputeBytes(w.precision);
+  device.states.activations_end_of_forward += static_cast<uint64_t>(rank.outside_layers) * ComputeBytes(w.precision);
 }
 
 // Errors of the terms are not independent of each other, so the peak's bounds are those of whole predictions.
@@ -319,15 +316,15 @@ void Sum(const PlanRequest& request, DevicePlan& device) {
 DevicePlan ShardedTrainingDevice(const PlanRequest& request, int64_t stage) {
   DevicePlan device;
   device.stage = stage;
-  device.rank =
-      stage * request.workload.parallel.tensor * request.workload.parallel.context * request.workload.parallel.data;
-  AddStates(request, stage, device);
+  device.rank = stage * request.workload.parallel.StageDeviceCount();
+  const RankParameters rank = ParametersOfRank(request.model, request.workload, stage);
+  AddStates(request, rank, device);
   if (request.model.diffusion) {
     AddDiffusion(request, device);
   } else {
     AddActivations(request, stage, device);
-    AddAutocast(request, stage, device);
-    AddEndOfForward(request, stage, device);
+    AddAutocast(request, stage, rank, device);
+    AddEndOfForward(request, stage, rank, device);
   }
   AddDeferredHead(request, stage, device);
   AddVision(request, stage, device);
@@ -336,7 +333,7 @@ DevicePlan ShardedTrainingDevice(const PlanRequest& request, int64_t stage) {
   AddBuckets(request, device);
   AddBoundaryTensors(request, device);
   AddGatherBuffer(request, stage, device);
-  AddBlockRounding(request, stage, device);
+  AddBlockRounding(request, stage, rank, device);
   AddWorkspaces(request, device);
   UseOptimizerPeak(request, device);
   Sum(request, device);
@@ -347,7 +344,7 @@ DevicePlan ShardedTrainingDevice(const PlanRequest& request, int64_t stage) {
 DevicePlan InferenceDevice(const PlanRequest& request) {
   const Workload& w = request.workload;
   DevicePlan device;
-  AddStates(request, 0, device);
+  AddStates(request, ParametersOfRank(request.model, w, 0), device);
   const int64_t tokens = w.sequence + w.new_tokens;
   if (w.task == Task::kGenerate && !request.model.cache.empty()) {
     const CacheLayout layout = LayoutOf(w);

@@ -110,7 +110,9 @@ struct Parallel {
   Sharding sharding = Sharding::kNone;
 
   /// Devices of the whole job.
-  int64_t DeviceCount() const { return tensor * pipeline * context * data; }
+  int64_t DeviceCount() const { return pipeline * StageDeviceCount(); }
+  /// Devices of each pipeline stage.
+  int64_t StageDeviceCount() const { return tensor * context * data; }
   /// Ranks that share one expert: as given, else as many as share a layer, or one where they do not divide so.
   int64_t ExpertTensor() const {
     if (expert_tensor > 0) return expert_tensor;

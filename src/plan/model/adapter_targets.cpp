@@ -11,6 +11,9 @@ struct Alias {
   std::vector<std::string> targets;
 };
 
+constexpr std::string_view kBerts = " bert roberta xlm-roberta camembert electra ernie vit deit dinov2 albert ";
+constexpr std::string_view kT5s = " t5 mt5 umt5 longt5 ";
+
 // Module names of transformers 4.57.
 const std::vector<Alias>& Aliases() {
   static const std::vector<Alias> kAliases = {
@@ -41,9 +44,9 @@ const std::vector<Alias>& Aliases() {
       {" gpt_neo ", "c_proj", {"down_proj"}},
       {" opt phi clip siglip dinov2 ", "fc1", {"up_proj"}},
       {" opt phi clip siglip dinov2 ", "fc2", {"down_proj"}},
-      {" bert roberta xlm-roberta camembert electra ernie vit deit dinov2 albert ", "query", {"q_proj"}},
-      {" bert roberta xlm-roberta camembert electra ernie vit deit dinov2 albert ", "key", {"k_proj"}},
-      {" bert roberta xlm-roberta camembert electra ernie vit deit dinov2 albert ", "value", {"v_proj"}},
+      {kBerts, "query", {"q_proj"}},
+      {kBerts, "key", {"k_proj"}},
+      {kBerts, "value", {"v_proj"}},
       {" bert roberta xlm-roberta camembert electra ernie vit deit dinov2 ",
        "dense",
        {"o_proj", "up_proj", "down_proj"}},
@@ -59,10 +62,10 @@ const std::vector<Alias>& Aliases() {
       {" distilbert ", "out_lin", {"o_proj"}},
       {" distilbert ", "lin1", {"up_proj"}},
       {" distilbert ", "lin2", {"down_proj"}},
-      {" t5 mt5 umt5 longt5 ", "wi", {"up"}},
-      {" t5 mt5 umt5 longt5 ", "wi_0", {"gate"}},
-      {" t5 mt5 umt5 longt5 ", "wi_1", {"up"}},
-      {" t5 mt5 umt5 longt5 ", "wo", {"down"}},
+      {kT5s, "wi", {"up"}},
+      {kT5s, "wi_0", {"gate"}},
+      {kT5s, "wi_1", {"up"}},
+      {kT5s, "wo", {"down"}},
       {" deepseek_v2 deepseek_v3 kimi_k2 ", "kv_a_proj_with_mqa", {"kv_a_proj"}},
       {" mamba falcon_mamba jamba ", "dt_proj", {"step_proj"}},
   };

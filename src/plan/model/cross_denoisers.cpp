@@ -21,6 +21,18 @@ Result<DenoiserShape> ReadDitShape(const ConfigJson& config) {
   return ReadDenoiserShape(config, {16, 72, 28, 4, 0, 2});
 }
 
+// Modulated by a table of its own; attends to itself and to the text.
+void AddCrossBlock(const std::string& name, int64_t width, int64_t context, bool bias, bool has_norms,
+                   DenoiserBuilder& build) {
+  build.Table(name + ".scale_shift", {kModulations, width});
+  build.Attention(name + ".self", width, width, bias);
+  build.Attention(name + ".cross", width, context, bias);
+  if (has_norms) {
+    for (const char* part : {".self", ".cross"}) build.QueryKeyNorms(name + part, width);
+  }
+  build.Pair(name + ".mlp", width, 4 * width, width);
+}
+
 }  // namespace
 
 Result<DiffusionSpec> ReadDit(const ConfigJson& config, ParameterBuilder& parameters) {
@@ -33,7 +45,7 @@ Result<DiffusionSpec> ReadDit(const ConfigJson& config, ParameterBuilder& parame
   const int64_t patch = shape.patch * shape.patch;
   build.Patches("patches", shape.in_channels, width, patch);
   DiffusionSpec spec = OfPicture(side, shape.patch, 0);
-  spec.buffers.push_back({"table of positions", {spec.image_tokens, width}, 0});
+  AddPositionTable(spec.image_tokens, width, spec);
   for (int64_t i = 0; i < shape.blocks; ++i) {
     const std::string name = fmt::format("blocks.{}", i);
     build.Pair(name + ".step", kStepChannels, width, width);
@@ -62,13 +74,9 @@ Result<DiffusionSpec> ReadPixArt(const ConfigJson& config, ParameterBuilder& par
   build.Table("last_scale_shift", {2, width});
   build.Patches("patches", shape.in_channels, width, patch);
   DiffusionSpec spec = OfPicture(side, shape.patch, kTextTokens);
-  spec.buffers.push_back({"table of positions", {spec.image_tokens, width}, 0});
+  AddPositionTable(spec.image_tokens, width, spec);
   for (int64_t i = 0; i < shape.blocks; ++i) {
-    const std::string name = fmt::format("blocks.{}", i);
-    build.Table(name + ".scale_shift", {kModulations, width});
-    build.Attention(name + ".self", width, width, bias);
-    build.Attention(name + ".cross", width, context, bias);
-    build.Pair(name + ".mlp", width, 4 * width, width);
+    AddCrossBlock(fmt::format("blocks.{}", i), width, context, bias, false, build);
     AddTransformerBlock(width, kPixArt, false, spec);
   }
   build.Pair("step", kStepChannels, width, width);
@@ -202,12 +210,7 @@ Result<DiffusionSpec> ReadLtxVideo(const ConfigJson& config, ParameterBuilder& p
   build.Pair("text_in", text, width, width);
   DiffusionSpec spec = OfVideo(21, 16, 22, kTextTokens, "a video of 161 frames of 704 x 512 pixels");
   for (int64_t i = 0; i < shape.blocks; ++i) {
-    const std::string name = fmt::format("blocks.{}", i);
-    build.Table(name + ".scale_shift", {kModulations, width});
-    build.Attention(name + ".self", width, width, bias);
-    build.Attention(name + ".cross", width, context, bias);
-    for (const char* part : {".self", ".cross"}) build.QueryKeyNorms(name + part, width);
-    build.Pair(name + ".mlp", width, 4 * width, width);
+    AddCrossBlock(fmt::format("blocks.{}", i), width, context, bias, true, build);
     AddTransformerBlock(width, kLtxVideo, false, spec);
   }
   build.Linear("last", width, shape.out_channels);

@@ -132,6 +132,11 @@ bool IsLinearMatrix(const ParameterSpec& parameter) {
   return is_linear && parameter.shape.size() == 2;
 }
 
+bool IsExpertMatrix(const ParameterSpec& parameter) {
+  constexpr size_t kDimensions = 3;  // experts, rows, columns
+  return parameter.role == Role::kExpert && parameter.shape.size() == kDimensions;
+}
+
 int64_t CountElements(const ParameterSpec& parameter) {
   int64_t count = 1;
   for (const int64_t size : parameter.shape) count *= size;

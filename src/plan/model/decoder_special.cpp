@@ -9,13 +9,17 @@ namespace {
 
 int64_t Share(int64_t head_dim, double factor) { return static_cast<int64_t>(static_cast<double>(head_dim) * factor); }
 
+void ReadGpt2Dropouts(const ConfigJson& config, DecoderSpec& spec) {
+  spec.embedding_dropout = config.Number("embd_pdrop").value_or(0.1);
+  spec.attention_dropout = config.Number("attn_pdrop").value_or(0.1);
+  spec.residual_dropout = config.Number("resid_pdrop").value_or(0.1);
+}
+
 }  // namespace
 
 Status ApplyGpt2(const ConfigJson& config, DecoderSpec& spec) {
   spec.has_gpt2_buffers = true;
-  spec.embedding_dropout = config.Number("embd_pdrop").value_or(0.1);
-  spec.attention_dropout = config.Number("attn_pdrop").value_or(0.1);
-  spec.residual_dropout = config.Number("resid_pdrop").value_or(0.1);
+  ReadGpt2Dropouts(config, spec);
   return {};
 }
 
@@ -116,9 +120,7 @@ Status ApplyGptOss(const ConfigJson&, DecoderSpec& spec) {
 Status ApplyGptBigcode(const ConfigJson& config, DecoderSpec& spec) {
   if (config.Flag("multi_query", true)) spec.kv_heads = 1;
   spec.recomputes = false;
-  spec.embedding_dropout = config.Number("embd_pdrop").value_or(0.1);
-  spec.attention_dropout = config.Number("attn_pdrop").value_or(0.1);
-  spec.residual_dropout = config.Number("resid_pdrop").value_or(0.1);
+  ReadGpt2Dropouts(config, spec);
   return {};
 }
 
@@ -127,13 +129,12 @@ Status ApplyCohere(const ConfigJson&, DecoderSpec& spec) {
   return {};
 }
 
-Status ApplyNemotron(const ConfigJson& config, DecoderSpec& spec) {
+// Nemotron and GLM turn a part of each head and join it with the rest.
+Status ApplyJoinedRotary(const ConfigJson& config, DecoderSpec& spec) {
   spec.rotary_dim = Share(spec.head_dim, config.Number("partial_rotary_factor").value_or(0.5));
   spec.concatenates_rotary = true;
   return {};
 }
-
-Status ApplyGlm(const ConfigJson& config, DecoderSpec& spec) { return ApplyNemotron(config, spec); }
 
 Status ApplySeedOss(const ConfigJson& config, DecoderSpec& spec) {
   spec.attention_dropout = config.Number("attention_dropout").value_or(0.1);

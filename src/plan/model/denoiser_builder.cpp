@@ -3,11 +3,6 @@
 #include <fmt/format.h>
 
 namespace memstrata::plan {
-namespace {
-
-constexpr int64_t kMostBlocks = 4096;
-
-}  // namespace
 
 void DenoiserBuilder::Linear(const std::string& name, int64_t in, int64_t out, bool bias) {
   build_.Linear(name, out, in, bias, Role::kReplicatedLinear);
@@ -62,7 +57,7 @@ Result<DenoiserShape> ReadDenoiserShape(const ConfigJson& config, const UsualSha
   if (shape.width <= 0 || shape.width > ConfigJson::kLargestSize) {
     return Fail(ErrorCode::kInvalidArgument, fmt::format("{} heads of width {}.", shape.heads, shape.head_dim));
   }
-  if (shape.blocks <= 0 || shape.blocks > kMostBlocks) {
+  if (shape.blocks <= 0 || shape.blocks > ConfigJson::kMostLayers) {
     return Fail(ErrorCode::kInvalidArgument, fmt::format("A transformer of {} blocks.", shape.blocks));
   }
   if (shape.patch <= 0 || shape.patch > 64 || shape.in_channels <= 0) {
@@ -87,6 +82,10 @@ DiffusionSpec OfVideo(int64_t frames, int64_t rows, int64_t columns, int64_t tex
   spec.text_tokens = text_tokens;
   spec.sample = std::move(sample);
   return spec;
+}
+
+void AddPositionTable(int64_t positions, int64_t width, DiffusionSpec& spec) {
+  spec.buffers.push_back({"table of positions", {positions, width}, 0});
 }
 
 void AddTransformerBlock(int64_t width, const KeptChannels& kept, bool text_passes, DiffusionSpec& spec) {

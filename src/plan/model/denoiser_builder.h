@@ -58,6 +58,9 @@ DiffusionSpec OfPicture(int64_t side, int64_t patch, int64_t text_tokens);
 /// A spec for a video of so many latent frames, rows and columns, each after cutting it into patches.
 DiffusionSpec OfVideo(int64_t frames, int64_t rows, int64_t columns, int64_t text_tokens, std::string sample);
 
+/// A constant table of `width` channels, in the precision of the parameters.
+void AddPositionTable(int64_t positions, int64_t width, DiffusionSpec& spec);
+
 /// Elements a channel that a block keeps for each token of a picture and of the text.
 struct KeptChannels {
   double image = 0;

@@ -10,27 +10,30 @@ struct Mix {
   std::string_view usual;  // of most matrices
   std::string_view table;  // of the table of tokens
   std::string_view head;   // of the output; also of a table that is the output, too
-  double llama_8b_bits;    // a weight of Llama 3.1 8B
+  std::string_view attention_output;
+  std::string_view mixtral_output;  // the same beside eight experts
+  std::string_view fused;           // of one matrix of queries, keys and values
+  double llama_8b_bits;             // a weight of Llama 3.1 8B
 };
 
 constexpr Mix kMixes[] = {
-    {WeightFormat::kQ2K, "Q2_K", "Q2_K", "Q6_K", 3.159},
-    {WeightFormat::kQ3KS, "Q3_K", "Q3_K", "Q6_K", 3.643},
-    {WeightFormat::kQ3KM, "Q3_K", "Q3_K", "Q6_K", 3.996},
-    {WeightFormat::kQ3KL, "Q3_K", "Q3_K", "Q6_K", 4.298},
-    {WeightFormat::kQ4_0, "Q4_0", "Q4_0", "Q6_K", 4.636},
-    {WeightFormat::kQ4KS, "Q4_K", "Q4_K", "Q6_K", 4.667},
-    {WeightFormat::kQ4KM, "Q4_K", "Q4_K", "Q6_K", 4.894},
-    {WeightFormat::kQ5_0, "Q5_0", "Q5_0", "Q6_K", 5.570},
-    {WeightFormat::kQ5KS, "Q5_K", "Q5_K", "Q6_K", 5.570},
-    {WeightFormat::kQ5KM, "Q5_K", "Q5_K", "Q6_K", 5.704},
-    {WeightFormat::kQ6K, "Q6_K", "Q6_K", "Q6_K", 6.563},
-    {WeightFormat::kQ8_0, "Q8_0", "Q8_0", "Q8_0", 8.501},
-    {WeightFormat::kIq1S, "IQ1_S", "Q2_K", "Q5_K", 2.004},
-    {WeightFormat::kIq2Xxs, "IQ2_XXS", "Q2_K", "Q5_K", 2.382},
-    {WeightFormat::kIq2M, "IQ2_S", "IQ3_S", "Q5_K", 2.929},
-    {WeightFormat::kIq3M, "IQ3_S", "IQ3_S", "Q6_K", 3.763},
-    {WeightFormat::kIq4Xs, "IQ4_XS", "IQ4_XS", "Q6_K", 4.460},
+    {WeightFormat::kQ2K, "Q2_K", "Q2_K", "Q6_K", "Q3_K", "Q5_K", "Q2_K", 3.159},
+    {WeightFormat::kQ3KS, "Q3_K", "Q3_K", "Q6_K", "Q3_K", "Q5_K", "Q3_K", 3.643},
+    {WeightFormat::kQ3KM, "Q3_K", "Q3_K", "Q6_K", "Q4_K", "Q5_K", "Q4_K", 3.996},
+    {WeightFormat::kQ3KL, "Q3_K", "Q3_K", "Q6_K", "Q5_K", "Q3_K", "Q4_K", 4.298},
+    {WeightFormat::kQ4_0, "Q4_0", "Q4_0", "Q6_K", "Q4_0", "Q4_0", "Q4_0", 4.636},
+    {WeightFormat::kQ4KS, "Q4_K", "Q4_K", "Q6_K", "Q4_K", "Q5_K", "Q4_K", 4.667},
+    {WeightFormat::kQ4KM, "Q4_K", "Q4_K", "Q6_K", "Q4_K", "Q5_K", "Q5_K", 4.894},
+    {WeightFormat::kQ5_0, "Q5_0", "Q5_0", "Q6_K", "Q5_0", "Q5_0", "Q5_0", 5.570},
+    {WeightFormat::kQ5KS, "Q5_K", "Q5_K", "Q6_K", "Q5_K", "Q5_K", "Q5_K", 5.570},
+    {WeightFormat::kQ5KM, "Q5_K", "Q5_K", "Q6_K", "Q5_K", "Q5_K", "Q6_K", 5.704},
+    {WeightFormat::kQ6K, "Q6_K", "Q6_K", "Q6_K", "Q6_K", "Q6_K", "Q6_K", 6.563},
+    {WeightFormat::kQ8_0, "Q8_0", "Q8_0", "Q8_0", "Q8_0", "Q8_0", "Q8_0", 8.501},
+    {WeightFormat::kIq1S, "IQ1_S", "Q2_K", "Q5_K", "IQ2_XXS", "Q5_K", "IQ1_S", 2.004},
+    {WeightFormat::kIq2Xxs, "IQ2_XXS", "Q2_K", "Q5_K", "IQ2_XXS", "Q5_K", "IQ2_XXS", 2.382},
+    {WeightFormat::kIq2M, "IQ2_S", "IQ3_S", "Q5_K", "IQ3_S", "Q5_K", "IQ2_S", 2.929},
+    {WeightFormat::kIq3M, "IQ3_S", "IQ3_S", "Q6_K", "Q4_K", "Q5_K", "Q4_K", 3.763},
+    {WeightFormat::kIq4Xs, "IQ4_XS", "IQ4_XS", "Q6_K", "IQ4_XS", "Q5_K", "IQ4_XS", 4.460},
 };
 
 const Mix* FindMix(WeightFormat format) {
@@ -89,57 +92,6 @@ std::string_view ValueType(const Mix& mix, int64_t layer, const GgufMixModel& mo
   return model.experts == kMixtralExperts ? "Q8_0" : type;
 }
 
-// Mixes whose attention output is kept in Q5_K beside eight experts.
-bool KeepsOutputOfMixtral(WeightFormat format) {
-  switch (format) {
-    case WeightFormat::kQ2K:
-    case WeightFormat::kQ3KS:
-    case WeightFormat::kQ3KM:
-    case WeightFormat::kQ4KS:
-    case WeightFormat::kQ4KM:
-    case WeightFormat::kIq3M:
-    case WeightFormat::kIq4Xs:
-      return true;
-    default:
-      return IsBelowThreeBits(format);
-  }
-}
-
-std::string_view AttentionOutputType(const Mix& mix, const GgufMixModel& model) {
-  if (model.experts == kMixtralExperts) return KeepsOutputOfMixtral(mix.format) ? "Q5_K" : mix.usual;
-  switch (mix.format) {
-    case WeightFormat::kQ2K:
-      return "Q3_K";
-    case WeightFormat::kQ3KM:
-    case WeightFormat::kIq3M:
-      return "Q4_K";
-    case WeightFormat::kQ3KL:
-      return "Q5_K";
-    case WeightFormat::kIq1S:
-      return "IQ2_XXS";
-    case WeightFormat::kIq2M:
-      return "IQ3_S";
-    default:
-      return mix.usual;
-  }
-}
-
-// One matrix of queries, keys and values.
-std::string_view FusedType(const Mix& mix) {
-  switch (mix.format) {
-    case WeightFormat::kQ3KM:
-    case WeightFormat::kQ3KL:
-    case WeightFormat::kIq3M:
-      return "Q4_K";
-    case WeightFormat::kQ4KM:
-      return "Q5_K";
-    case WeightFormat::kQ5KM:
-      return "Q6_K";
-    default:
-      return mix.usual;
-  }
-}
-
 std::string_view DownType(const Mix& mix, int64_t layer, const GgufMixModel& model) {
   const bool is_first_eighth = layer < model.layers / 8;
   switch (mix.format) {
@@ -169,9 +121,7 @@ std::string_view DownType(const Mix& mix, int64_t layer, const GgufMixModel& mod
 }
 
 bool IsMatrix(const ParameterSpec& parameter) {
-  constexpr size_t kExpertMatrices = 3;  // dimensions: experts, rows, columns
-  if (parameter.role == Role::kExpert) return parameter.shape.size() == kExpertMatrices;
-  return IsLinearMatrix(parameter) || parameter.role == Role::kEmbedding ||
+  return IsLinearMatrix(parameter) || IsExpertMatrix(parameter) || parameter.role == Role::kEmbedding ||
          (parameter.role == Role::kHead && parameter.shape.size() == 2);
 }
 
@@ -180,8 +130,9 @@ std::string_view TypeOf(const ParameterSpec& parameter, const Mix& mix, const Gg
   if (parameter.role == Role::kHead) return mix.head;
   const std::string_view name = parameter.name;
   if (name.ends_with(".v_proj.weight")) return ValueType(mix, parameter.layer, model);
-  if (name.ends_with(".o_proj.weight")) return AttentionOutputType(mix, model);
-  if (name.ends_with(".qkv_proj.weight")) return FusedType(mix);
+  if (name.ends_with(".o_proj.weight"))
+    return model.experts == kMixtralExperts ? mix.mixtral_output : mix.attention_output;
+  if (name.ends_with(".qkv_proj.weight")) return mix.fused;
   if (name.ends_with("down_proj.weight") || name.ends_with("experts.down"))
     return DownType(mix, parameter.layer, model);
   if (name.ends_with(".k_proj.weight") && model.experts == kMixtralExperts)

@@ -22,6 +22,12 @@ constexpr KeptChannels kCogVideoX{23.2, 23.2};
 constexpr int64_t kPictureSide = 128;  // latent pixels of 1024 x 1024, where the configuration has no size
 constexpr int64_t kModulations = 6;    // shift, scale and gate, of attention and of the MLP
 
+// Of those beside the pairs.
+Status CheckBlocks(int64_t singles, int64_t refiners) {
+  if (std::max(singles, refiners) <= ConfigJson::kMostLayers) return {};
+  return Fail(ErrorCode::kInvalidArgument, fmt::format("A transformer of {} blocks.", singles + refiners));
+}
+
 // Attention and MLP of one side of a block that keeps two sets of weights.
 void AddSide(const std::string& name, int64_t width, int64_t head_dim, bool has_norms, DenoiserBuilder& build) {
   build.Linear(name + ".modulation", width, kModulations * width);
@@ -30,17 +36,28 @@ void AddSide(const std::string& name, int64_t width, int64_t head_dim, bool has_
   build.Pair(name + ".mlp", width, 4 * width, width);
 }
 
-void AddPairBlock(const std::string& name, int64_t width, int64_t head_dim, DenoiserBuilder& build) {
-  for (const char* side : {".image", ".text"}) AddSide(name + side, width, head_dim, true, build);
+void AddPairBlocks(const char* prefix, const DenoiserShape& shape, const KeptChannels& kept, DenoiserBuilder& build,
+                   DiffusionSpec& spec) {
+  for (int64_t i = 0; i < shape.blocks; ++i) {
+    for (const char* side : {"image", "text"})
+      AddSide(fmt::format("{}.{}.{}", prefix, i, side), shape.width, shape.head_dim, true, build);
+    AddTransformerBlock(shape.width, kept, true, spec);
+  }
 }
 
 // Attention and MLP side by side, one product for both results.
-void AddSingleBlock(const std::string& name, int64_t width, int64_t head_dim, DenoiserBuilder& build) {
-  build.Linear(name + ".modulation", width, 3 * width);
-  for (const char* part : {".to_q", ".to_k", ".to_v"}) build.Linear(name + part, width, width);
-  build.QueryKeyNorms(name, head_dim);
-  build.Linear(name + ".up", width, 4 * width);
-  build.Linear(name + ".out", 5 * width, width);
+void AddSingleBlocks(int64_t count, const DenoiserShape& shape, const KeptChannels& kept, DenoiserBuilder& build,
+                     DiffusionSpec& spec) {
+  const int64_t width = shape.width;
+  for (int64_t i = 0; i < count; ++i) {
+    const std::string name = fmt::format("singles.{}", i);
+    build.Linear(name + ".modulation", width, 3 * width);
+    for (const char* part : {".to_q", ".to_k", ".to_v"}) build.Linear(name + part, width, width);
+    build.QueryKeyNorms(name, shape.head_dim);
+    build.Linear(name + ".up", width, 4 * width);
+    build.Linear(name + ".out", 5 * width, width);
+    AddTransformerBlock(width, kept, true, spec);
+  }
 }
 
 void AddLastLayers(int64_t width, int64_t out, DenoiserBuilder& build) {
@@ -94,8 +111,7 @@ Result<DiffusionSpec> ReadFlux(const ConfigJson& config, ParameterBuilder& param
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t singles, config.Integer("num_single_layers", 38));
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t text, ReadDenoiserSize(config, "joint_attention_dim", 4096));
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t pooled, ReadDenoiserSize(config, "pooled_projection_dim", 768));
-  if (singles > ConfigJson::kMostLayers)
-    return Fail(ErrorCode::kInvalidArgument, fmt::format("A transformer of {} blocks.", singles));
+  MEMSTRATA_TRY(CheckBlocks(singles, 0));
   const int64_t width = shape.width;
   build.Linear("image_in", shape.in_channels, width);
   build.Linear("text_in", text, width);
@@ -103,14 +119,8 @@ Result<DiffusionSpec> ReadFlux(const ConfigJson& config, ParameterBuilder& param
   if (config.Flag("guidance_embeds", false)) build.Pair("guidance", kStepChannels, width, width);
   build.Pair("pooled", pooled, width, width);
   DiffusionSpec spec = OfPicture(kPictureSide, 2, kTextTokens);  // pairs of latent pixels come in as channels
-  for (int64_t i = 0; i < shape.blocks; ++i) {
-    AddPairBlock(fmt::format("pairs.{}", i), width, shape.head_dim, build);
-    AddTransformerBlock(width, kFluxPair, true, spec);
-  }
-  for (int64_t i = 0; i < singles; ++i) {
-    AddSingleBlock(fmt::format("singles.{}", i), width, shape.head_dim, build);
-    AddTransformerBlock(width, kFluxSingle, true, spec);
-  }
+  AddPairBlocks("pairs", shape, kFluxPair, build, spec);
+  AddSingleBlocks(singles, shape, kFluxSingle, build, spec);
   AddLastLayers(width, shape.out_channels, build);
   return spec;
 }
@@ -132,7 +142,7 @@ Result<DiffusionSpec> ReadStableDiffusion3(const ConfigJson& config, ParameterBu
   build.Pair("pooled", pooled, width, width);
   build.Linear("text_in", text, text_width);
   DiffusionSpec spec = OfPicture(side, shape.patch, kTextTokens);
-  spec.buffers.push_back({"table of positions", {positions * positions, width}, 0});
+  AddPositionTable(positions * positions, width, spec);
   for (int64_t i = 0; i < shape.blocks; ++i) {
     const bool attends_twice = std::find(twice.begin(), twice.end(), i) != twice.end();
     AddStableDiffusion3Block(fmt::format("blocks.{}", i), shape, has_norms, i + 1 == shape.blocks, attends_twice,
@@ -154,8 +164,7 @@ Result<DiffusionSpec> ReadHunyuanVideo(const ConfigJson& config, ParameterBuilde
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t frames, ReadDenoiserSize(config, "patch_size_t", 1));
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t text, ReadDenoiserSize(config, "text_embed_dim", 4096));
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t pooled, ReadDenoiserSize(config, "pooled_projection_dim", 768));
-  if (singles > ConfigJson::kMostLayers || refiners > ConfigJson::kMostLayers)
-    return Fail(ErrorCode::kInvalidArgument, fmt::format("A transformer of {} blocks.", singles + refiners));
+  MEMSTRATA_TRY(CheckBlocks(singles, refiners));
   const int64_t width = shape.width;
   const int64_t patch = frames * shape.patch * shape.patch;
   build.Patches("patches", shape.in_channels, width, patch);
@@ -164,14 +173,8 @@ Result<DiffusionSpec> ReadHunyuanVideo(const ConfigJson& config, ParameterBuilde
   build.Pair("pooled", pooled, width, width);
   if (config.Flag("guidance_embeds", true)) build.Pair("guidance", kStepChannels, width, width);
   DiffusionSpec spec = OfVideo(33, 45, 80, kTextTokens, "a video of 129 frames of 1280 x 720 pixels");
-  for (int64_t i = 0; i < shape.blocks; ++i) {
-    AddPairBlock(fmt::format("pairs.{}", i), width, shape.head_dim, build);
-    AddTransformerBlock(width, kHunyuanVideoPair, true, spec);
-  }
-  for (int64_t i = 0; i < singles; ++i) {
-    AddSingleBlock(fmt::format("singles.{}", i), width, shape.head_dim, build);
-    AddTransformerBlock(width, kHunyuanVideoSingle, true, spec);
-  }
+  AddPairBlocks("pairs", shape, kHunyuanVideoPair, build, spec);
+  AddSingleBlocks(singles, shape, kHunyuanVideoSingle, build, spec);
   AddLastLayers(width, patch * shape.out_channels, build);
   return spec;
 }
@@ -187,10 +190,7 @@ Result<DiffusionSpec> ReadQwenImage(const ConfigJson& config, ParameterBuilder& 
   build.Linear("image_in", shape.in_channels, width);
   build.Linear("text_in", text, width);
   DiffusionSpec spec = OfPicture(kPictureSide, 2, kTextTokens);
-  for (int64_t i = 0; i < shape.blocks; ++i) {
-    AddPairBlock(fmt::format("blocks.{}", i), width, shape.head_dim, build);
-    AddTransformerBlock(width, kFluxPair, true, spec);
-  }
+  AddPairBlocks("blocks", shape, kFluxPair, build, spec);
   AddLastLayers(width, shape.patch * shape.patch * shape.out_channels, build);
   return spec;
 }

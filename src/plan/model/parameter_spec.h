@@ -39,6 +39,8 @@ inline constexpr int32_t kFirstAdapterPromptLayer = 2;
 /// True for matrices of linear layers: what adapters stand beside and quantised formats pack. Not tables, heads or
 /// experts.
 bool IsLinearMatrix(const ParameterSpec& parameter);
+/// True for the matrices of all routed experts of a layer in one tensor; not for their biases.
+bool IsExpertMatrix(const ParameterSpec& parameter);
 int64_t CountElements(const ParameterSpec& parameter);
 int64_t CountElements(const std::vector<ParameterSpec>& parameters);
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "plan/model/diffusion_spec.h"
+#include "plan/model/denoiser_builder.h"
 
 namespace memstrata::plan {
 namespace {
@@ -15,10 +15,6 @@ constexpr int64_t kLargestChannels = int64_t{1} << 15;
 void AddConvolution(const std::string& name, int64_t in, int64_t out, int64_t width, ParameterBuilder& build) {
   build.Add(name + ".weight", {out, in, width, width}, Role::kConvolution);
   build.Add(name + ".bias", {out}, Role::kColumnBias);
-}
-
-void AddLinear(const std::string& name, int64_t in, int64_t out, bool bias, ParameterBuilder& build) {
-  build.Linear(name, out, in, bias, Role::kReplicatedLinear);
 }
 
 struct UnetShape {
@@ -35,7 +31,7 @@ struct UnetShape {
 class UnetBuilder {
  public:
   UnetBuilder(const UnetShape& shape, ParameterBuilder& build, DiffusionSpec& spec)
-      : shape_(shape), build_(build), spec_(spec), side_(shape.side) {}
+      : shape_(shape), build_(build), layers_(build), spec_(spec), side_(shape.side) {}
 
   void Down() {
     channels_ = shape_.channels.front();
@@ -85,7 +81,7 @@ class UnetBuilder {
     const std::string name = Name("residual");
     build_.Norm(name + ".first_norm", in, true);
     AddConvolution(name + ".first", in, out, 3, build_);
-    AddLinear(name + ".step", shape_.step_width, out, true, build_);
+    layers_.Linear(name + ".step", shape_.step_width, out);
     build_.Norm(name + ".second_norm", out, true);
     AddConvolution(name + ".second", out, out, 3, build_);
     if (in != out) AddConvolution(name + ".shortcut", in, out, 1, build_);
@@ -94,7 +90,7 @@ class UnetBuilder {
 
   void Projection(const std::string& name, int64_t width) {
     if (shape_.projects_linearly) {
-      AddLinear(name, width, width, true, build_);
+      layers_.Linear(name, width, width);
     } else {
       AddConvolution(name, width, width, 1, build_);
     }
@@ -110,11 +106,11 @@ class UnetBuilder {
       const std::string block = fmt::format("{}.{}", name, i);
       for (const char* norm : {".first_norm", ".second_norm", ".third_norm"}) build_.Norm(block + norm, width, true);
       for (const char* part : {".self.q", ".self.k", ".self.v", ".cross.q"})
-        AddLinear(block + part, width, width, false, build_);
-      for (const char* part : {".cross.k", ".cross.v"}) AddLinear(block + part, shape_.context, width, false, build_);
-      for (const char* part : {".self.out", ".cross.out"}) AddLinear(block + part, width, width, true, build_);
-      AddLinear(block + ".gate_up", width, 8 * width, true, build_);
-      AddLinear(block + ".down", 4 * width, width, true, build_);
+        layers_.Linear(block + part, width, width, false);
+      for (const char* part : {".cross.k", ".cross.v"}) layers_.Linear(block + part, shape_.context, width, false);
+      for (const char* part : {".self.out", ".cross.out"}) layers_.Linear(block + part, width, width);
+      layers_.Linear(block + ".gate_up", width, 8 * width);
+      layers_.Linear(block + ".down", 4 * width, width);
     }
     Projection(name + ".out", width);
     spec_.AddBlock((3 + 28 * depth) * width * side_ * side_, width * side_ * side_);
@@ -122,6 +118,7 @@ class UnetBuilder {
 
   const UnetShape& shape_;
   ParameterBuilder& build_;
+  DenoiserBuilder layers_;
   DiffusionSpec& spec_;
   int64_t side_;
   int64_t channels_ = 0;
@@ -187,12 +184,9 @@ Result<DiffusionSpec> ReadUnet(const ConfigJson& config, ParameterBuilder& build
   MEMSTRATA_ASSIGN_OR_RETURN(const int64_t added, config.Integer("projection_class_embeddings_input_dim", 0));
   const int64_t first = shape.channels.front();
   AddConvolution("first", in, first, 3, build);
-  AddLinear("step.first", first, shape.step_width, true, build);
-  AddLinear("step.second", shape.step_width, shape.step_width, true, build);
-  if (added > 0) {
-    AddLinear("added.first", added, shape.step_width, true, build);
-    AddLinear("added.second", shape.step_width, shape.step_width, true, build);
-  }
+  DenoiserBuilder layers(build);
+  layers.Pair("step", first, shape.step_width, shape.step_width);
+  if (added > 0) layers.Pair("added", added, shape.step_width, shape.step_width);
   UnetBuilder blocks(shape, build, spec);
   blocks.Down();
   blocks.Middle();

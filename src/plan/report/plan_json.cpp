@@ -106,10 +106,11 @@ void WriteWorkload(const Plan& plan, JsonWriter& json) {
   const Workload& workload = plan.workload;
   json.Key("workload");
   json.StartObject();
-  for (const auto& [name, value] : EffectiveInputs(workload)) json.Field(name, std::string_view(value));
+  const std::vector<std::pair<std::string, std::string>> inputs = EffectiveInputs(workload);
+  for (const auto& [name, value] : inputs) json.Field(name, std::string_view(value));
   json.Key("assumed");
   json.StartArray();
-  for (const auto& [name, value] : EffectiveInputs(workload)) {
+  for (const auto& [name, value] : inputs) {
     if (!workload.given.contains(name) && IsUsed(plan, name)) json.Value(std::string_view(name));
   }
   json.EndArray();
