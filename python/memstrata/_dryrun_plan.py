@@ -109,7 +109,9 @@ class Workload:
         vocabulary = self.config.get_text_config().vocab_size
         tokens = torch.randint(0, vocabulary, (batch, length), device="cuda")
         given: dict[str, Any] = {"input_ids": tokens, **self.mask(length)}
-        if self.kind == "seq2seq":
+        if self.kind == "seq2seq" and self.inputs["task"] == "generate":
+            given["decoder_input_ids"] = torch.zeros(batch, 1, dtype=torch.int64, device="cuda")  # one start token
+        elif self.kind == "seq2seq":
             target_length = self.number("target-sequence") or length
             given["labels"] = torch.randint(0, vocabulary, (batch, target_length), device="cuda")
         elif self.inputs["task"] == "train":
@@ -163,20 +165,24 @@ class Workload:
             self.note_logits(outputs)
 
     def generate_step(self) -> None:
-        """Prefill, then one token at a time; the cache is the model's own."""
+        """Prefill, then one token at a time; the cache is the model's own. What an encoder made is handed on."""
         given = self.model_inputs()
         length = given["input_ids"].shape[1]
+        memory: dict[str, Any] = {}
         with torch.no_grad(), self.autocast():
             with self.phase("prefill"):
                 outputs = self.model(**{**given, "use_cache": True})
                 self.note_logits(outputs)
                 cache = outputs.past_key_values
                 token = outputs.logits[:, -1:].argmax(-1)
+                if self.kind == "seq2seq":
+                    memory = {"encoder_outputs": (outputs.encoder_last_hidden_state,), **self.mask(length)}
                 del outputs, given
             with self.phase("decode"):
                 for _ in range(self.number("new-tokens")):
                     length += 1
-                    outputs = self.model(token, past_key_values=cache, use_cache=True, **self.mask(length))
+                    token_given = {"decoder_input_ids": token} if memory else {"input_ids": token, **self.mask(length)}
+                    outputs = self.model(**token_given, **memory, past_key_values=cache, use_cache=True)
                     cache = outputs.past_key_values
                     token = outputs.logits[:, -1:].argmax(-1)
                     del outputs

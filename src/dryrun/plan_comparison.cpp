@@ -64,8 +64,10 @@ std::optional<uint64_t> LogitBytes(const plan::Plan& plan) {
   if (encoder != nullptr && encoder->task == plan::EncoderTask::kContrast) return std::nullopt;
   int64_t positions = workload.sequence;
   if (encoder != nullptr && encoder->task == plan::EncoderTask::kImageClasses) positions = 1;
-  if (std::holds_alternative<plan::T5Spec>(plan.model.step) && workload.target_sequence > 0)
-    positions = workload.target_sequence;
+  if (KindOf(plan.model) == "seq2seq") {
+    if (workload.target_sequence > 0) positions = workload.target_sequence;
+    if (workload.task == Task::kGenerate) positions = 1;  // the decoder starts with one token
+  }
   if (workload.logits_to_keep > 0) positions = std::min(positions, workload.logits_to_keep);
   return static_cast<uint64_t>(workload.batch * positions * plan.model.vocabulary) *
          plan::ComputeBytes(workload.precision);
@@ -116,6 +118,10 @@ std::optional<std::string> WhyNotComparable(const plan::PlanRequest& request) {
       parallel.sharding == plan::Sharding::kZero1 || parallel.sharding == plan::Sharding::kZero2;
   if (has_stages_of_zero || workload.offload != plan::Offload::kNone)
     return "Of sharding, the dry run of a plan has PyTorch's own: none (DDP) or full (zero=3, FSDP2), without offload.";
+  const bool is_sharded = parallel.sharding == plan::Sharding::kZero3 && parallel.data > 1;
+  if (is_sharded && workload.TrainsAdapters() && workload.precision != plan::Precision::kFloat32)
+    return "PyTorch's full sharding (zero=3) wants parameters of one number format; adapters in float32 beside weights "
+           "in 16 bits are none.";
   if (!plan::HasSimulatedOptimizer(workload.optimizer))
     return fmt::format("The optimizer {} is of a package that the dry run of a plan does not use.",
                        Name(workload.optimizer));

@@ -113,6 +113,9 @@ SimulationOptions OptionsOf(const PlanRequest& request) {
   options.keeps_outputs = w.keeps_outputs;
   options.clips_gradients = w.clips_gradients;
   options.new_tokens = w.new_tokens;
+  options.rank_count = w.parallel.data;
+  const bool is_sharded = w.parallel.data > 1 && w.parallel.sharding == Sharding::kZero3;
+  if (is_sharded) options.sharded_layer_count = request.model.layer_count;
   options.device.workspace_bytes = WorkspaceBytes(request.card, w.is_deterministic);
   if (!request.card) return options;
   const Card& card = *request.card;
@@ -161,6 +164,8 @@ constexpr Term kTerms[] = {
     {Category::kInput, "inputs", false, "token ids, masks, labels, pixels", "batch, sequence"},
     {Category::kKvCache, "kv_cache", false, "keys and values of earlier tokens", "batch, sequence, use-cache"},
     {Category::kWorkspace, "workspace", true, "cuBLAS workspaces, one a thread", "deterministic"},
+    {Category::kCommunication, "communication", true,
+     "buckets of gradients, or gathered weights and the buffers of collectives", "parallel"},
     {Category::kOther, "other", false, "the rest", ""},
 };
 
@@ -170,8 +175,11 @@ std::string FormulaOf(Category category, uint64_t bytes, const PlanRequest& requ
   const bool is_state =
       category == Category::kParameter || category == Category::kGradient || category == Category::kOptimizerState;
   if (is_state && !w.TrainsAdapters() && request.model.parameter_count > 0) {
-    const double each = static_cast<double>(bytes) / static_cast<double>(request.model.parameter_count);
-    return fmt::format("{:.6g} B x {} parameters", each, request.model.parameter_count);
+    const int64_t ranks = w.parallel.sharding == Sharding::kZero3 ? w.parallel.data : 1;
+    const double each =
+        static_cast<double>(bytes) * static_cast<double>(ranks) / static_cast<double>(request.model.parameter_count);
+    const std::string shared = ranks > 1 ? fmt::format(" / {} ranks", ranks) : "";
+    return fmt::format("{:.6g} B x {} parameters{}", each, request.model.parameter_count, shared);
   }
   const auto* encoder = std::get_if<EncoderSpec>(&request.model.step);
   const bool is_of_images = encoder != nullptr && !encoder->text;
@@ -260,6 +268,20 @@ void AddPhases(const SimulationResult& result, DevicePlan& device) {
   device.peak_phase = eager::PhaseName(result.peak_phase);
 }
 
+// One device, or one rank of PyTorch's own data parallelism.
+bool IsOnOneDevice(const ModelDescription& model, const Workload& w) {
+  const Parallel& p = w.parallel;
+  if (p.DeviceCount() == 1) return true;
+  if (p.DeviceCount() != p.data || p.expert > 1 || p.replicas > 1 || w.task != Task::kTrain) return false;
+  if (p.sharding == Sharding::kNone) return true;
+  // One stack of layers, trained as a whole.
+  const auto* encoder = std::get_if<EncoderSpec>(&model.step);
+  const bool has_one_stack =
+      model.decoder() != nullptr || (encoder != nullptr && encoder->task != EncoderTask::kContrast);
+  return p.sharding == Sharding::kZero3 && has_one_stack && !w.TrainsAdapters() &&
+         w.recompute != Recompute::kFullReentrant;
+}
+
 }  // namespace
 
 bool HasSimulatedOptimizer(OptimizerName name) {
@@ -269,9 +291,9 @@ bool HasSimulatedOptimizer(OptimizerName name) {
 bool CanSimulate(const ModelDescription& model, const Workload& w) {
   const bool is_usual = w.loss == Loss::kPlain && w.recompute != Recompute::kSelective;
   if (!is_usual && model.decoder() == nullptr) return false;  // loss and layers of causal models only
-  return model.HasSimulatedStep() && w.engine == Engine::kTorch && w.parallel.DeviceCount() == 1 &&
-         w.task != Task::kServe && (w.weight_format == WeightFormat::kAsPrecision || w.TrainsAdapters()) &&
-         w.offload == Offload::kNone && HasSimulatedOptimizer(w.optimizer) && !w.is_compiled;
+  return model.HasSimulatedStep() && w.engine == Engine::kTorch && IsOnOneDevice(model, w) && w.task != Task::kServe &&
+         (w.weight_format == WeightFormat::kAsPrecision || w.TrainsAdapters()) && w.offload == Offload::kNone &&
+         HasSimulatedOptimizer(w.optimizer) && !w.is_compiled;
 }
 
 DevicePlan SimulateDevice(const PlanRequest& request) {

@@ -55,6 +55,7 @@ class BackwardRun {
   }
 
   void Step(Node& node, Gradients inputs) {
+    if (node.before) node.before();
     for (size_t i = 0; i < node.saved.size(); ++i) (void)tape_.Saved(node, i);
     Gradients outputs = node.backward(tape_, node, inputs);
     for (SavedTensor& saved : node.saved) {

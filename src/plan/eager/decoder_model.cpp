@@ -137,14 +137,19 @@ class Decoder final : public EagerModel {
     const bool is_kept = static_cast<int64_t>(index) % context->options.checkpoint_every != 0;
     switch (is_kept ? CheckpointKind::kNone : context->options.checkpoint) {
       case CheckpointKind::kNone:
-        return Layer(tape, index, hidden, *context);
+        return LayerOfRank(tape, index, hidden, *context);
       case CheckpointKind::kNonReentrant:
-        return tape.Checkpoint([=, this](Tape& t) { return Layer(t, index, hidden, *context); });
+        return tape.Checkpoint([=, this](Tape& t) { return LayerOfRank(t, index, hidden, *context); });
       case CheckpointKind::kReentrant:
-        return tape.CheckpointReentrant(hidden,
-                                        [=, this](Tape& t, const Tensor& x) { return Layer(t, index, x, *context); });
+        return tape.CheckpointReentrant(
+            hidden, [=, this](Tape& t, const Tensor& x) { return LayerOfRank(t, index, x, *context); });
     }
     return {};
+  }
+
+  Tensor LayerOfRank(Tape& tape, size_t index, const Tensor& hidden, Context& context) {
+    return tape.RunLayer(static_cast<int64_t>(index), hidden,
+                         [&](const Tensor& x) { return Layer(tape, index, x, context); });
   }
 
   Tensor Layer(Tape& tape, size_t index, const Tensor& hidden, Context& context) {

@@ -12,14 +12,14 @@ std::string_view PhaseName(Phase phase) {
 
 Device::BlockId Device::Allocate(uint64_t requested_bytes, Category category) {
   if (spans_.empty()) Enter(Phase::kBuild, 0);
-  sim::BlockId block = allocator_.Allocate(requested_bytes);
+  sim::BlockId block = allocator_.Allocate(requested_bytes, stream_);
   if (block == sim::kNoBlock) {
     if (!out_of_memory_) {
       out_of_memory_ = OutOfMemory{phase_, spans_.back().step, requested_bytes, allocator_.allocated_bytes(),
                                    allocator_.reserved_bytes()};
     }
     allocator_.LiftLimit();  // go on: how much it would have needed is part of the answer
-    block = allocator_.Allocate(requested_bytes);
+    block = allocator_.Allocate(requested_bytes, stream_);
   }
   const auto id = static_cast<BlockId>(blocks_.size());
   blocks_.push_back({block, requested_bytes, allocator_.BlockBytes(block), category});

@@ -26,9 +26,10 @@ enum class Category : uint8_t {
   kOptimizerTemporary,
   kKvCache,
   kWorkspace,
+  kCommunication,
   kOther,
 };
-inline constexpr size_t kCategoryCount = 14;
+inline constexpr size_t kCategoryCount = 15;
 using CategoryBytes = std::array<uint64_t, kCategoryCount>;
 
 enum class Phase : uint8_t { kBuild, kInput, kForward, kBackward, kOptimizer, kZeroGrad, kPrefill, kDecode };
@@ -65,6 +66,8 @@ class Device {
   void Relabel(BlockId id, Category category) { blocks_[id].category = category; }
   Category category(BlockId id) const { return blocks_[id].category; }
 
+  /// The stream whose memory what follows takes; 0 is the one of the computation.
+  void set_stream(uint32_t stream) { stream_ = stream; }
   void Enter(Phase phase, uint32_t step);
   Phase phase() const { return phase_; }
   /// Gives every live block of category `from` the category `to` (a temporary that outlives the forward is an
@@ -112,6 +115,7 @@ class Device {
   uint64_t requested_live_bytes_ = 0;
   uint64_t largest_request_bytes_ = 0;
   Phase phase_ = Phase::kBuild;
+  uint32_t stream_ = 0;
   std::optional<OutOfMemory> out_of_memory_;
 };
 

@@ -25,20 +25,25 @@ class Stack {
   }
 
   Tensor Run(Tape& tape, Tensor hidden, const AttentionCall& call, CheckpointKind checkpoint) const {
-    for (const EncoderLayer& layer : layers_) {
+    for (size_t i = 0; i < layers_.size(); ++i) {
       if (checkpoint == CheckpointKind::kNone) {
-        hidden = Layer(tape, layer, hidden, call);
+        hidden = LayerOfRank(tape, i, hidden, call);
       } else if (checkpoint == CheckpointKind::kNonReentrant) {
-        hidden = tape.Checkpoint([this, &layer, hidden, call](Tape& t) { return Layer(t, layer, hidden, call); });
+        hidden = tape.Checkpoint([this, i, hidden, call](Tape& t) { return LayerOfRank(t, i, hidden, call); });
       } else {
         hidden = tape.CheckpointReentrant(
-            hidden, [this, &layer, call](Tape& t, const Tensor& x) { return Layer(t, layer, x, call); });
+            hidden, [this, i, call](Tape& t, const Tensor& x) { return LayerOfRank(t, i, x, call); });
       }
     }
     return hidden;
   }
 
  private:
+  Tensor LayerOfRank(Tape& tape, size_t index, const Tensor& hidden, const AttentionCall& call) const {
+    return tape.RunLayer(static_cast<int64_t>(index), hidden,
+                         [&](const Tensor& x) { return Layer(tape, layers_[index], x, call); });
+  }
+
   Tensor Layer(Tape& tape, const EncoderLayer& layer, const Tensor& hidden, const AttentionCall& call) const {
     if (spec_.norms_first) {
       Tensor normed = layer.attention_norm(tape, hidden);

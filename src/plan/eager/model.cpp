@@ -12,7 +12,7 @@ ParameterSet::ParameterSet(Tape& tape, const std::vector<ParameterSpec>& specs, 
     const bool is_packed = adapters.frozen_linear_bits > 0 && IsLinearMatrix(spec) && !spec.keeps_precision;
     const Shape shape(spec.shape.begin(), spec.shape.end());
     by_name_[spec.name] =
-        is_packed ? &AddPacked(tape, shape, dtype, adapters.frozen_linear_bits) : &Add(tape, shape, dtype);
+        is_packed ? &AddPacked(tape, shape, dtype, adapters.frozen_linear_bits) : &Add(tape, shape, dtype, spec.layer);
   }
   for (const BufferSpec& spec : buffers) {
     Shape shape(spec.shape.begin(), spec.shape.end());
@@ -21,8 +21,9 @@ ParameterSet::ParameterSet(Tape& tape, const std::vector<ParameterSpec>& specs, 
   }
 }
 
-Parameter& ParameterSet::Add(Tape& tape, const Shape& shape, DType dtype) {
+Parameter& ParameterSet::Add(Tape& tape, const Shape& shape, DType dtype, int64_t layer) {
   Parameter& parameter = parameters_.emplace_back();
+  parameter.layer = layer;
   parameter.value = tape.Empty(shape, dtype, Category::kParameter);
   parameter.value.requires_grad = true;
   parameter.value.parameter = &parameter;
@@ -50,21 +51,22 @@ void ParameterSet::AddAdapters(Tape& tape, const AdapterOptions& options) {
     switch (options.form) {
       case AdapterForm::kLowRank:
         if (IsAdapterTarget(spec, options.targets)) {
-          Parameter& down = Add(tape, {options.rank, spec.shape[1]}, DType::kFloat32);
-          adapters_[weight] = {&down, &Add(tape, {spec.shape[0], options.rank}, DType::kFloat32), options.dropout};
+          Parameter& down = Add(tape, {options.rank, spec.shape[1]}, DType::kFloat32, spec.layer);
+          adapters_[weight] = {&down, &Add(tape, {spec.shape[0], options.rank}, DType::kFloat32, spec.layer),
+                               options.dropout};
         }
         break;
       case AdapterForm::kScaleAndBias:
         if (spec.role == Role::kNorm) weight->is_trainable = weight->value.requires_grad = true;
         if (IsLinearMatrix(spec) || (spec.role == Role::kHead && spec.shape.size() == 2)) {
-          Parameter& scale = Add(tape, {spec.shape[0]}, dtype_);
-          adapters_[weight] = {.scale = &scale, .bias = &Add(tape, {spec.shape[0]}, dtype_)};
+          Parameter& scale = Add(tape, {spec.shape[0]}, dtype_, spec.layer);
+          adapters_[weight] = {.scale = &scale, .bias = &Add(tape, {spec.shape[0]}, dtype_, spec.layer)};
         }
         break;
       case AdapterForm::kPrompt:
         if (spec.layer >= kFirstAdapterPromptLayer && spec.name.ends_with("o_proj.weight")) {
-          Parameter& prompt = Add(tape, {1, kAdapterPromptTokens, spec.shape[0]}, dtype_);
-          adapters_[weight] = {.prompt = &prompt, .gate = &Add(tape, {1}, dtype_)};
+          Parameter& prompt = Add(tape, {1, kAdapterPromptTokens, spec.shape[0]}, dtype_, spec.layer);
+          adapters_[weight] = {.prompt = &prompt, .gate = &Add(tape, {1}, dtype_, spec.layer)};
         }
         break;
     }

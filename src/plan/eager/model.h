@@ -71,7 +71,7 @@ class ParameterSet {
   DType dtype() const { return dtype_; }
 
  private:
-  Parameter& Add(Tape& tape, const Shape& shape, DType dtype);
+  Parameter& Add(Tape& tape, const Shape& shape, DType dtype, int64_t layer);
   Parameter& AddPacked(Tape& tape, const Shape& shape, DType dtype, double bits);
 
   std::vector<ParameterSpec> specs_;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "plan/eager/gradient_buckets.h"
 #include "plan/eager/layers.h"
+#include "plan/eager/sharded_parameters.h"
 
 namespace memstrata::plan::eager {
 namespace {
@@ -21,7 +23,19 @@ class Run {
 
   void Build(const ModelFactory& make_model) {
     device_.Enter(Phase::kBuild, 0);
-    model_ = make_model(tape_, options_.parameter_dtype, options_.adapters);
+    const bool is_sharded = options_.sharded_layer_count > 0;
+    const DType gathered = options_.autocast.value_or(options_.parameter_dtype);
+    tape_.set_parameters_on_host(is_sharded);
+    model_ = make_model(tape_, is_sharded ? gathered : options_.parameter_dtype, options_.adapters);
+    tape_.set_parameters_on_host(false);
+    std::deque<Parameter>& parameters = model_->parameters().all();
+    if (is_sharded) {
+      shards_ = std::make_unique<ShardedParameters>(tape_, parameters, options_.sharded_layer_count,
+                                                    options_.rank_count, options_.parameter_dtype);
+      tape_.set_shards(shards_.get());
+    } else if (options_.rank_count > 1) {
+      buckets_ = std::make_unique<GradientBuckets>(tape_, parameters);
+    }
     result_.built = device_.LiveBytes();
   }
 
@@ -111,7 +125,10 @@ class Run {
                          std::shared_ptr<KvCache> cache) {
     device_.Enter(phase, step);
     if (options_.autocast) tape_.BeginAutocast(*options_.autocast);
+    if (buckets_) buckets_->BeginForward();
+    if (shards_) shards_->BeginForward();
     ModelOutput output = model_->Forward(tape_, inputs, run, std::move(cache));
+    if (shards_) shards_->EndForward(output.loss);
     tape_.EndAutocast();
     return output;
   }
@@ -129,6 +146,7 @@ class Run {
     device_.RelabelLive(Category::kForwardTemporary, Category::kActivation);
     device_.Enter(Phase::kBackward, step);
     tape_.RunBackward(loss, tape_.Empty({}, loss.dtype));
+    if (shards_) shards_->EndBackward();
   }
 
   void OptimizerStep(uint32_t step) {
@@ -146,6 +164,8 @@ class Run {
   Tape tape_;
   Optimizer optimizer_;
   std::unique_ptr<EagerModel> model_;
+  std::unique_ptr<ShardedParameters> shards_;
+  std::unique_ptr<GradientBuckets> buckets_;
   ModelInputs inputs_;
   ModelOutput kept_;
   uint64_t after_optimizer_ = 0;

@@ -24,6 +24,8 @@ struct SimulationOptions {
   bool keeps_outputs = false;
   bool clips_gradients = false;
   int64_t new_tokens = 0;
+  int64_t rank_count = 1;           // of data parallelism; one of them is run
+  int64_t sharded_layer_count = 0;  // above 0: fully sharded, by layers; with autocast, its number format is gathered
   DeviceTraits device;
   std::optional<uint64_t> device_limit_bytes;  // what the allocator can get
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plan/eager/ops.h"
+#include "plan/eager/sharded_parameters.h"
 
 namespace memstrata::plan::eager {
 
@@ -77,8 +78,9 @@ Tensor Tape::Empty(Shape shape, DType dtype, Category category) {
   Tensor result;
   result.shape = std::move(shape);
   result.dtype = dtype;
-  result.storage =
-      is_stopped_ ? std::make_shared<Storage>() : std::make_shared<Storage>(device_, result.size_bytes(), category);
+  const bool is_on_host = parameters_on_host_ && category == Category::kParameter;
+  result.storage = is_stopped_ || is_on_host ? std::make_shared<Storage>()
+                                             : std::make_shared<Storage>(device_, result.size_bytes(), category);
   return result;
 }
 
@@ -164,6 +166,13 @@ void Tape::UseMatrixLibrary() {
   Tensor& workspace = workspaces_[device_.phase() == Phase::kBackward ? 1 : 0];
   if (workspace.defined() || traits_.workspace_bytes == 0 || is_stopped_) return;
   workspace = Empty({static_cast<int64_t>(traits_.workspace_bytes)}, DType::kBool, Category::kWorkspace);
+}
+
+Tensor Tape::RunLayer(int64_t layer, const Tensor& input, const std::function<Tensor(const Tensor&)>& run) {
+  if (shards_ == nullptr || recomputing_ != nullptr) return run(input);  // what runs again is gathered for its backward
+  const Tensor output = run(shards_->EnterLayer(layer, input));
+  shards_->LeaveLayer(layer, output);
+  return output;
 }
 
 Tensor Tape::Checkpoint(std::function<Tensor(Tape&)> run) {

@@ -25,6 +25,8 @@ struct DeviceTraits {
   int32_t threads_per_multiprocessor = 2048;
 };
 
+class ShardedParameters;
+
 class Tape {
  public:
   Tape(Device& device, const DeviceTraits& traits) : device_(device), traits_(traits) {}
@@ -36,6 +38,13 @@ class Tape {
   /// A new tensor, labelled as a temporary of the current phase or as `category`.
   Tensor Empty(Shape shape, DType dtype);
   Tensor Empty(Shape shape, DType dtype, Category category);
+
+  /// Parameters that are made from now on lie in host memory.
+  void set_parameters_on_host(bool on_host) { parameters_on_host_ = on_host; }
+  /// Whoever gathers the parameters of a layer when it runs; null where each rank has all of them.
+  void set_shards(ShardedParameters* shards) { shards_ = shards; }
+  /// `run` on `input` as the layer with this number: its parameters are gathered before and given back after.
+  Tensor RunLayer(int64_t layer, const Tensor& input, const std::function<Tensor(const Tensor&)>& run);
 
   /// Starts the record of an operation and keeps `saved_inputs`; null when no input needs a gradient.
   std::shared_ptr<Node> Begin(std::initializer_list<const Tensor*> inputs, const std::vector<Tensor>& saved_inputs);
@@ -86,7 +95,9 @@ class Tape {
   std::map<const Parameter*, Tensor> autocast_cache_;
   std::shared_ptr<CheckpointFrame> frame_;  // a checkpointed call that runs for the first time
   CheckpointFrame* recomputing_ = nullptr;  // the one that runs again
-  bool is_stopped_ = false;                 // it has made all that was saved: the rest is not executed
+  ShardedParameters* shards_ = nullptr;
+  bool parameters_on_host_ = false;
+  bool is_stopped_ = false;  // it has made all that was saved: the rest is not executed
 };
 
 /// The size of an accumulated temporary category for a phase.

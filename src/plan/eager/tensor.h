@@ -50,6 +50,17 @@ class Storage {
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
+  /// Takes memory, and gives it back while tensors still refer to it, as a storage that is resized does.
+  void Take(Device& device, uint64_t requested_bytes, Category category) {
+    device_ = &device;
+    id_ = device.Allocate(requested_bytes, category);
+    size_bytes_ = requested_bytes;
+  }
+  void GiveBack() {
+    if (device_ != nullptr) device_->Free(id_);
+    device_ = nullptr;
+    size_bytes_ = 0;
+  }
   void Relabel(Category category) {
     if (device_ != nullptr) device_->Relabel(id_, category);
   }
@@ -85,6 +96,7 @@ struct Tensor {
 struct Parameter {
   Tensor value;
   Tensor grad;
+  int64_t layer = -1;  // as ParameterSpec's
   bool is_trainable = true;
   bool is_quantized = false;         // its storage is packed; every product unpacks it for a moment
   std::shared_ptr<Node> accumulate;  // made on first use
@@ -123,6 +135,7 @@ struct Node {
   std::vector<Edge> edges;
   std::vector<SavedTensor> saved;
   size_t output_count = 1;
+  std::function<void()> before;  // runs when the gradient of its result is complete
   Backward backward;
   Parameter* accumulates = nullptr;
 

@@ -91,7 +91,7 @@ Status ReadExperts(const ConfigJson& config, DecoderSpec& spec) {
   if (type == "llama4_text") {  // its dense layers are wider than its experts
     MEMSTRATA_ASSIGN_OR_RETURN(spec.intermediate, config.Integer("intermediate_size_mlp", 16384));
   }
-  experts.has_shared_gate = IsOneOf(type, {"qwen2_moe", "qwen3_next"});
+  experts.has_shared_gate = IsOneOf(type, {"qwen2_moe", "qwen3_next", "qwen3_5_moe_text"});
   experts.has_score_bias =
       IsOneOf(type, {"deepseek_v3", "glm4_moe", "kimi_k2", "ernie4_5_moe", "minimax_m2", "dots1"}) ||
       (type == "lfm2_moe" && config.Flag("use_expert_bias", true));

@@ -334,6 +334,8 @@ constexpr DecoderFamily kFamilies[] = {
     {.type = "granitemoehybrid"},
     {.type = "falcon_h1"},
     {.type = "qwen3_next", .qk_norm = QkNorm::kHead},
+    {.type = "qwen3_5_text", .qk_norm = QkNorm::kHead},
+    {.type = "qwen3_5_moe_text", .qk_norm = QkNorm::kHead},
     {.type = "lfm2", .qk_norm = QkNorm::kHead, .biases = {.qkv = kNever, .out = kNever}, .ties_head = kTied},
     {.type = "lfm2_moe", .qk_norm = QkNorm::kHead, .biases = {.qkv = kNever, .out = kNever}, .ties_head = kTied},
     {.type = "recurrent_gemma",

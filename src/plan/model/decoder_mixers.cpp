@@ -85,7 +85,7 @@ Status ReadRecurrentHybrid(const ConfigJson& config, DecoderSpec& spec) {
   MEMSTRATA_ASSIGN_OR_RETURN(const std::vector<std::string> types, ReadLayerTypes(config, spec.layer_count));
   if (!types.empty()) {
     AttendWhereListed(types, spec);
-  } else if (type == "qwen3_next") {
+  } else if (spec.recurrence.kind == RecurrenceSpec::Kind::kGatedDelta) {
     MEMSTRATA_ASSIGN_OR_RETURN(const int64_t period, config.Integer("full_attention_interval", 4));
     for (size_t i = 0; period > 0 && i < spec.mixers.size(); ++i) {
       if ((static_cast<int64_t>(i) + 1) % period == 0) spec.mixers[i] = MixerKind::kAttention;
@@ -152,7 +152,7 @@ Status ReadMixers(const ConfigJson& config, DecoderSpec& spec) {
   }
   MEMSTRATA_ASSIGN_OR_RETURN(spec.recurrence, ReadRecurrence(config, type, spec.hidden, spec.heads));
   if (spec.recurrence.kind == RecurrenceSpec::Kind::kNone) return {};
-  spec.gates_attention = type == "qwen3_next";
+  spec.gates_attention = spec.recurrence.kind == RecurrenceSpec::Kind::kGatedDelta;
   if (type == "lfm2") MEMSTRATA_TRY(AdjustWidth(config, spec));
   return ReadRecurrentHybrid(config, spec);
 }

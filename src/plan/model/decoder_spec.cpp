@@ -31,6 +31,10 @@ Status ReadHeads(const ConfigJson& config, int64_t usual_head_dim, DecoderSpec& 
 }
 
 Status ReadWidth(const ConfigJson& config, int64_t usual_width, DecoderSpec& spec) {
+  if (spec.model_type == "qwen3_5_moe_text") {  // every layer has experts
+    MEMSTRATA_ASSIGN_OR_RETURN(spec.intermediate, config.RequiredInteger("moe_intermediate_size"));
+    return {};
+  }
   const std::initializer_list<std::string_view> keys = {"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size",
                                                         "block_ff_dim"};
   if (usual_width > 0 && !config.HasOneOf(keys)) {

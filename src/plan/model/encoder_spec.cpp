@@ -134,7 +134,7 @@ void AddImage(const EncoderSpec& spec, ParameterBuilder& build) {
   std::vector<int64_t> extra_shape{1, image.extra_tokens, hidden};
   if (is_tower) extra_shape = {hidden};
   build.Add("image.extra_tokens", extra_shape, Role::kPosition);
-  if (!is_tower) build.Add("image.positions", {image.Tokens(), hidden}, Role::kPosition);
+  if (!is_tower) build.Add("image.positions", {1, image.Tokens(), hidden}, Role::kPosition);
   build.Add("image.patches.weight", {hidden, image.channels, image.patch_size, image.patch_size}, Role::kConvolution);
   if (image.patch_bias) build.Add("image.patches.bias", {hidden}, Role::kColumnBias);
   if (is_tower) {

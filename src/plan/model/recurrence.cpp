@@ -81,7 +81,7 @@ int64_t RecurrenceSpec::SavedEach() const {
 Result<RecurrenceSpec> ReadRecurrence(const ConfigJson& config, const std::string& model_type, int64_t hidden,
                                       int64_t attention_heads) {
   RecurrenceSpec spec;
-  if (model_type == "qwen3_next") {
+  if (model_type == "qwen3_next" || model_type == "qwen3_5_text" || model_type == "qwen3_5_moe_text") {
     spec.kind = Kind::kGatedDelta;
     MEMSTRATA_TRY(ReadGatedDelta(config, spec));
   } else if (model_type == "lfm2" || model_type == "lfm2_moe") {

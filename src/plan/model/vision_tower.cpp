@@ -108,9 +108,9 @@ struct TowerReader {
 };
 
 constexpr TowerReader kTowerReaders[] = {
-    {"qwen3_vl", ReadQwen3Tower},   {"qwen3_vl_moe", ReadQwen3Tower}, {"llama4", ReadLlama4Tower},
-    {"mllama", ReadMllamaTower},    {"idefics3", ReadIdefics3Tower},  {"smolvlm", ReadIdefics3Tower},
-    {"mistral3", ReadPixtralTower},
+    {"qwen3_vl", ReadQwen3Tower},    {"qwen3_vl_moe", ReadQwen3Tower}, {"qwen3_5", ReadQwen3Tower},
+    {"qwen3_5_moe", ReadQwen3Tower}, {"llama4", ReadLlama4Tower},      {"mllama", ReadMllamaTower},
+    {"idefics3", ReadIdefics3Tower}, {"smolvlm", ReadIdefics3Tower},   {"mistral3", ReadPixtralTower},
 };
 
 }  // namespace

@@ -127,7 +127,31 @@ def test_a_rank_of_a_sharded_job_holds_its_part(program: Program, tmp_path: Path
     assert found["optimizer"] == 2 * found["weights"]
     for name in ("weights", "gradients", "optimizer", "logits"):
         assert terms[name]["difference_bytes"] == 0
-    assert terms["buffers"]["planned_bytes"] is None  # closed forms have no such figure
+    assert abs(terms["framework_peak"]["error"]) < 0.01
+
+
+def test_a_rank_of_a_replicated_job_has_buckets(program: Program, tmp_path: Path) -> None:
+    terms = terms_of_llama(program, tmp_path, "--parallel", "dp=8")
+    for name in ("weights", "gradients", "optimizer", "logits"):
+        assert terms[name]["difference_bytes"] == 0
+    # Buckets are as large as the gradients; what else is there at the peak are two workspaces and a small step.
+    assert terms["framework_peak"]["dryrun_bytes"] > 5 * 2 * LLAMA_COUNT
+    assert abs(terms["framework_peak"]["error"]) < 0.01
+
+
+def test_an_encoder_runs_once_and_its_decoder_token_by_token(program: Program, tmp_path: Path) -> None:
+    heads, width, prompt, new_tokens = 4, 16, 48, 3
+    path = tmp_path / "config.json"
+    sizes = {"vocab_size": VOCABULARY, "d_model": WIDTH, "d_kv": width, "d_ff": 128, "num_heads": heads}
+    path.write_text(json.dumps({"model_type": "t5", "num_layers": LAYER_COUNT, **sizes}))
+    shape = ("--batch", str(BATCH), "--sequence", str(prompt), "--new-tokens", str(new_tokens))
+    arguments = ("--task", "generate", "--precision", "bf16", *shape)
+    status, answer = compare(program, python_with_transformers(), path, *arguments)
+    terms = {term["term"]: term for term in answer["terms"]}
+    cached = prompt + 1 + new_tokens  # of the encoder, of the start token, and of what was generated
+    assert status == FITS
+    assert terms["kv_cache"]["dryrun_bytes"] == LAYER_COUNT * 2 * BATCH * cached * heads * width * 2
+    assert terms["kv_cache"]["difference_bytes"] == terms["logits"]["difference_bytes"] == 0
 
 
 def test_a_compiled_step_is_compared(program: Program, tmp_path: Path) -> None:
@@ -151,6 +175,7 @@ def test_what_cannot_be_compared_is_said_before_anything_runs(program: Program) 
     refused = {
         ("--parallel", "tp=2"): "data parallelism",
         ("--task", "serve"): "plans its own memory",
+        ("--parallel", "dp=2,zero=3", "--lora-rank", "4"): "one number format",
         ("--optimizer", "muon"): "muon",
         ("--card", "mi300x"): "NVIDIA",
     }
