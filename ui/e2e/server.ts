@@ -8,6 +8,13 @@ const startTimeoutMs = 30_000;
 
 export const sample = `${root}tests/samples/recordings/long_batch.torch-2.11.pickle.gz`;
 
+/** The sample, a run that ends out of memory, and one that generates. */
+export const samples = [
+  sample,
+  `${root}tests/samples/recordings/leak_until_out_of_memory.torch-2.11.pickle.gz`,
+  `${root}tests/samples/recordings/generation.torch-2.15.pickle.gz`,
+];
+
 /** The binary to test, or null with a printed reason. */
 export function binary(): string | null {
   const path = process.env.MEMSTRATA_BIN ?? `${root}build/release/memstrata`;

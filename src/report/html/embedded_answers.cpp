@@ -10,6 +10,8 @@ namespace memstrata {
 namespace {
 
 constexpr int kPackLevel = 9;
+// Of frames with a value for each block: level 9 takes four times as long for the same size within 7 % (3.3 M events).
+constexpr int kLargePackLevel = 6;
 
 std::string Quoted(std::string_view text) {
   JsonWriter json(JsonWriter::Style::kCompact);
@@ -52,7 +54,15 @@ bool EmbeddedAnswers::AddJson(std::string_view question, const Parameters& param
 }
 
 bool EmbeddedAnswers::AddFrame(std::string_view question, const Parameters& parameters, std::string_view frame) {
-  return Add(question, parameters, fmt::format(R"({{"frame":"{}"}})", Packed(frame)));
+  return AddPackedFrame(question, parameters, Packed(frame));
+}
+
+bool EmbeddedAnswers::AddPackedFrame(std::string_view question, const Parameters& parameters, std::string_view packed) {
+  return Add(question, parameters, fmt::format(R"({{"frame":"{}"}})", packed));
+}
+
+std::string EmbeddedAnswers::PackFrame(std::string_view frame) {
+  return Base64Encode(GzipCompress(frame, kLargePackLevel));
 }
 
 bool EmbeddedAnswers::AddProblem(std::string_view question, const Parameters& parameters, std::string_view sentence) {

@@ -10,7 +10,7 @@
 #include "query/explain.h"
 #include "query/mark_labels.h"
 #include "query/program_space.h"
-#include "report/html/embedded_answers.h"
+#include "report/html/embedded_run.h"
 #include "report/unknown_share.h"
 
 namespace memstrata {
@@ -33,6 +33,8 @@ constexpr uint64_t kMostRectangles = 20'000;  // what the page asks for
 constexpr uint64_t kFullLimitBytes = 250'000'000;
 constexpr size_t kFullExampleCount = 5000;
 constexpr uint64_t kSmallestBlockFraction = 256;  // blocks below 1/256 of the peak are merged in the whole picture
+
+constexpr uint64_t kShareOfDetails = 4;  // one part of so many is kept free for close-ups and moments
 
 // A question and how to say that it was left out.
 struct Wanted {
@@ -59,7 +61,16 @@ class Embedder {
     if (!is_added) left_out_.insert(wanted.kind);
   }
 
+  void AddRun(HeapEntry& heap, uint64_t most_bytes) { runs_.push_back(AddRunOf(session_, heap, most_bytes, answers_)); }
+  /// What is left for `heap_count` runs when a part is kept for what comes after them.
+  uint64_t RoomForEachRun(uint64_t heap_count) const {
+    return (answers_.RoomBytes() - answers_.RoomBytes() / kShareOfDetails) / heap_count;
+  }
+
   std::string Finish(std::vector<std::string> notes) const {
+    for (const EmbeddedRun& run : runs_) {
+      for (std::string& note : NotesOf(run)) notes.push_back(std::move(note));
+    }
     for (const std::string_view kind : left_out_)
       notes.push_back(fmt::format("To keep the file small, these are left out or incomplete: {}.", kind));
     return answers_.Finish(notes);
@@ -68,6 +79,7 @@ class Embedder {
  private:
   SessionIndex& session_;
   EmbeddedAnswers answers_;
+  std::vector<EmbeddedRun> runs_;
   std::set<std::string_view> left_out_;
 };
 
@@ -277,6 +289,8 @@ Status WriteHtmlReport(SessionIndex& session, const HtmlReportOptions& options, 
   AddComparison(session, embedder);
   if (session.store().sources.size() > 1) embedder.Add({"ranks", {}, "the comparison of ranks"});
   AddPrograms(session, embedder);
+  for (size_t i = 0; i < session.heaps().size(); ++i)
+    embedder.AddRun(*session.heaps()[i], embedder.RoomForEachRun(session.heaps().size() - i));
   for (HeapReport& heap : heaps) heap.AddDetails(options.full);
   for (HeapReport& heap : heaps) heap.AddChoices();
   MEMSTRATA_TRY(AddLabelledMoments(session, heaps));
@@ -285,8 +299,6 @@ Status WriteHtmlReport(SessionIndex& session, const HtmlReportOptions& options, 
           "The whole run is drawn in at most {} columns, with close-ups of {} events {}.", FormatCount(kColumnCount),
           FormatCount(kCloseUpEvents),
           options.full ? "everywhere" : "everywhere in a short run, else round the peak and each out of memory"),
-      "Segments are held at the peak, the end, each out of memory and, of runs up to 4,000,000 events, where labels "
-      "point and steps begin; of blocks the largest of the peak. The original file has all.",
   };
   MEMSTRATA_ASSIGN_OR_RETURN(const std::string document, SingleFilePage(embedder.Finish(notes)));
   return sink.Write(document);

@@ -19,7 +19,7 @@ export function Header({ onHelp }: { onHelp: () => void }) {
         <span class="ms-header__name">memstrata</span>
       </span>
       <HeapPicker />
-      {app.client.source.isLive ? <SearchBox /> : <span class="ms-header__gap" />}
+      {app.client.source.holdsRun(app.heapIndex.value) ? <SearchBox /> : <span class="ms-header__gap" />}
       <CopyButton label="Copy link" text={() => `${location.href.split("#")[0]}#${app.savedText.peek()}`} />
       <ExportMenu />
       <button type="button" class="ms-button" onClick={onHelp} aria-label="Help and keys" title="Help and keys (?)">

@@ -22,7 +22,7 @@ export function StatusBar({ showsRun }: { showsRun: boolean }) {
     }, announceAfterMs);
     return () => clearTimeout(timer);
   }, [cursor, seq]);
-  const { reduced, isLive } = app.client.source;
+  const { reduced } = app.client.source;
   const left = reduced.length > 0 ? "reduced report: see Sources" : "";
   const note = [app.reductionNote.value, left].filter(Boolean).join(" · ");
   return (
@@ -35,9 +35,10 @@ export function StatusBar({ showsRun }: { showsRun: boolean }) {
           {cursor?.offset_ns !== null && cursor && app.hasTime(heap) && <span>{formatDuration(cursor.offset_ns)}</span>}
           {phase && <span>{phase}</span>}
           {cursor && <CursorSizes cursor={cursor} />}
-          {error && (
-            <span class="ms-quiet">{isLive ? error.message : "figures of this event are not in the report"}</span>
+          {cursor && cursor.seq !== seq && (
+            <span class="ms-quiet">figures of event {formatCount(cursor.seq)}, the nearest that the report keeps</span>
           )}
+          {error && <span class="ms-quiet">{error.message}</span>}
           {cursor?.event?.kind === "oom" && (
             <span class="ms-status__oom">✕ out of memory here: asked {formatBytes(cursor.event.size_bytes)}</span>
           )}

@@ -1,5 +1,6 @@
 /** Answers that a report file carries in itself (docs/reference/api.md section 8). Nothing is loaded from anywhere. */
 import { decodeFrame, type Frame } from "./frame.ts";
+import { RunSource } from "./run/run_source.ts";
 import { type DataSource, type Parameters, questionKey, SourceError } from "./source.ts";
 import type { Progress } from "./types.ts";
 
@@ -34,6 +35,7 @@ export class EmbeddedSource implements DataSource {
   readonly reduced: readonly string[];
   private readonly answers: Record<string, Answer>;
   private readonly tiles: TileAnswer[] = [];
+  private readonly runs = new Map<number, RunSource>();
 
   constructor(text: string) {
     const embedded = JSON.parse(text) as Embedded;
@@ -61,7 +63,12 @@ export class EmbeddedSource implements DataSource {
   }
 
   async json(question: string, parameters: Parameters): Promise<unknown> {
-    const answer = this.find(questionKey(question, parameters));
+    const key = questionKey(question, parameters);
+    const computed = Object.hasOwn(this.answers, key)
+      ? undefined
+      : await this.run(parameters)?.json(question, parameters);
+    if (computed !== undefined) return computed;
+    const answer = this.find(key);
     if ("packed" in answer) return JSON.parse(new TextDecoder().decode(await gunzip(answer.packed)));
     if (!("json" in answer)) throw new SourceError("corrupt_input", "The report holds another kind of answer here.");
     return answer.json;
@@ -69,16 +76,43 @@ export class EmbeddedSource implements DataSource {
 
   async frame(question: string, parameters: Parameters): Promise<Frame> {
     const key = question === "tile" ? this.bestTile(parameters) : questionKey(question, parameters);
+    const isHeld = Object.hasOwn(this.answers, key);
+    const computed = isHeld ? undefined : await this.run(parameters)?.frame(question, parameters);
+    return computed ?? this.heldFrame(key);
+  }
+
+  private async heldFrame(key: string): Promise<Frame> {
     const answer = this.find(key);
     if (!("frame" in answer)) throw new SourceError("corrupt_input", "The report holds another kind of answer here.");
     return decodeFrame(await gunzip(answer.frame));
+  }
+
+  holdsRun(heap: number): boolean {
+    return this.holds(questionKey("run", { heap }));
+  }
+
+  /** What answers about any event of the heap that a question is about. */
+  private run({ heap }: Parameters): RunSource | undefined {
+    const index = Number(heap);
+    if (heap === undefined || !this.holdsRun(index)) return undefined;
+    let run = this.runs.get(index);
+    if (!run) {
+      run = new RunSource(async (name) => {
+        const key = questionKey(name, { heap: index });
+        return this.holds(key) ? this.heldFrame(key) : null;
+      });
+      this.runs.set(index, run);
+    }
+    return run;
   }
 
   holds(question: string): boolean {
     return Object.hasOwn(this.answers, question);
   }
 
-  heldSeqs(question: string, heap: number): readonly number[] {
+  heldSeqs(question: string, heap: number): readonly number[] | null {
+    // With the addresses of all blocks, every moment can be put together.
+    if (this.holds(questionKey("run_addresses", { heap }))) return null;
     const seqs = new Set<number>();
     for (const key of Object.keys(this.answers)) {
       if (!key.startsWith(`${question}?`)) continue;

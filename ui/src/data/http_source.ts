@@ -39,6 +39,10 @@ export class HttpSource implements DataSource {
     return false;
   }
 
+  holdsRun(): boolean {
+    return true;
+  }
+
   heldSeqs(): null {
     return null;
   }

@@ -15,6 +15,8 @@ export interface DataSource {
   frame(question: string, parameters: Parameters, signal: AbortSignal): Promise<Frame>;
   /** True for a report file that holds an answer to a question without parameters. */
   holds(question: string): boolean;
+  /** True where any event and block of a heap can be asked about, as far as the report keeps them. */
+  holdsRun(heap: number): boolean;
   /** The events of a heap for which a question about one event is answered; null: for all. */
   heldSeqs(question: string, heap: number): readonly number[] | null;
   /** Adds a file to the session of a running server. */

@@ -73,6 +73,14 @@ export class StackModel {
     return groupIndex === 0 ? 0 : this.upperBytes[(groupIndex - 1) * this.columns.count + column]!;
   }
 
+  /** What of a band is not drawn as single blocks in a column. */
+  mergedBytes(groupIndex: number, column: number): number {
+    let bytes = this.upperBytes[groupIndex * this.columns.count + column]! - this.lowerBytes(groupIndex, column);
+    for (let i = 0; i < this.runCount && this.runColumnBegin[i]! <= column; i += 1)
+      if (this.runColumnEnd[i]! > column && this.runGroup[i] === groupIndex) bytes -= this.runY1[i]! - this.runY0[i]!;
+    return Math.max(0, bytes);
+  }
+
   /** All that is drawn in a column. */
   totalBytes(column: number): number {
     return this.groups.length === 0 ? 0 : this.upperBytes[(this.groups.length - 1) * this.columns.count + column]!;

@@ -1,6 +1,7 @@
 /** The timeline on the screen: picture, pointer, hover and measuring. Keys are handled by the shell, on the same state. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { categoryLabel } from "../base/palette.ts";
+import { plural } from "../base/text.ts";
 import { formatBytes, formatCount, formatDuration } from "../base/units.ts";
 import { framePlace, usefulFrame } from "../data/stack_frames.ts";
 import type { Allocation } from "../data/types.ts";
@@ -40,6 +41,17 @@ interface Hover {
   groupIndex: number | null;
 }
 
+/** A click that could pin nothing, and why. */
+interface Refused {
+  x: number;
+  y: number;
+  title: string;
+  why: string;
+}
+
+/** So far the pointer may move from such a click before its sentence goes. */
+const refusalPixels = 24;
+
 export interface TimelinePlotProps {
   label: string;
   showLabels: boolean;
@@ -53,6 +65,8 @@ export function TimelinePlot(props: TimelinePlotProps) {
   const { scene, error, isCurrent } = useTimeline({ ...props, window: app.window.value, ...size });
   const frame = timelineFrame(scene, size.width, size.height);
   const [hover, setHover] = useState<Hover | null>(null);
+  const [refused, setRefused] = useState<Refused | null>(null);
+  useEffect(() => setRefused(null), [app.window.value, app.grouping.value]);
   const pace = usePace(app.window.value);
   const row = app.pinnedRow.value;
   const pinned = useJson<Allocation>("allocation", row === null ? null : { heap: app.heapIndex.value, row });
@@ -68,6 +82,7 @@ export function TimelinePlot(props: TimelinePlotProps) {
   );
   usePlotGestures(box, frame, {
     onHover: (at) => {
+      if (refused && at && Math.hypot(at.x - refused.x, at.y - refused.y) > refusalPixels) setRefused(null);
       const onText = at && labelOf(pace.drawn(), at.x, at.y);
       setHover(onText ? { ...at, run: null, groupIndex: null } : at && hoverAt(frame, scene, at.x, at.y));
     },
@@ -81,7 +96,10 @@ export function TimelinePlot(props: TimelinePlotProps) {
       app.setCursor(seq);
       const hit = hoverAt(frame, scene, x, y);
       app.pinnedRow.value = hit?.run?.allocation ?? null;
-      if (hit && !hit.run && hit.groupIndex !== null) pickMerged(app, seq, bytesAt(frame, y));
+      setRefused(null);
+      if (!hit || !scene.stack || pinnedRowOf(hit) !== null) return;
+      const merged = mergedTitle(scene.stack, hit, valueAt(frame, x));
+      if (merged) pickMerged(app, seq, bytesAt(frame, y), (why) => setRefused({ x, y, title: merged, why }));
     },
     onMeasure: (fromX, toX) => {
       const [begin, end] = [seqAtX(frame, scene, Math.min(fromX, toX)), seqAtX(frame, scene, Math.max(fromX, toX))];
@@ -105,7 +123,8 @@ export function TimelinePlot(props: TimelinePlotProps) {
       <Canvas size={size} draw={(renderer) => pace.draw(renderer, scene)} label={props.label} />
       <Canvas size={size} draw={drawOverlay} className="ms-canvas--overlay" />
       {hover && onLabel && <Tooltip x={hover.x} y={hover.y} title="What is this?" lines={["A click tells."]} />}
-      {hover && scene.stack && <HoverTip hover={hover} model={scene.stack} />}
+      {refused && <Tooltip x={refused.x} y={refused.y} title={refused.title} lines={[refused.why]} />}
+      {hover && scene.stack && !refused && <HoverTip hover={hover} model={scene.stack} />}
       {!scene.curve && !error && (
         <p class="ms-plot__wait" role="status">
           Laying out {formatCount(app.heap.value.event_count)} events.
@@ -152,7 +171,7 @@ function usePace(window: Window): Pace {
 }
 
 /** Where the picture merges blocks, the engine knows which one lies at that height. */
-function pickMerged(app: AppState, seq: number, bytes: number): void {
+function pickMerged(app: AppState, seq: number, bytes: number, refuse: (why: string) => void): void {
   const parameters = {
     heap: app.heapIndex.peek(),
     seq,
@@ -167,8 +186,27 @@ function pickMerged(app: AppState, seq: number, bytes: number): void {
     },
     (error: Error) => {
       app.announcement.value = error.message;
+      refuse(error.message);
     },
   );
+}
+
+function pinnedRowOf({ run }: Hover): number | null {
+  return run?.allocation ?? null;
+}
+
+/** What is drawn as one at a place: `activations, 1.20 GiB merged, events 1,000 to 2,148`; null above the stack. */
+function mergedTitle(model: StackModel, { run, groupIndex }: Hover, value: number): string | null {
+  if (!run && groupIndex === null) return null;
+  const { columns } = model;
+  const column = run ? run.columnBegin : columns.columnAt(value);
+  const group = run ? model.groups.find((one) => one.id === run.group) : model.groups[groupIndex!];
+  const bytes = run ? run.y1Bytes - run.y0Bytes : model.mergedBytes(groupIndex!, column);
+  const count = run ? ` in ${formatCount(run.blockCount)} ${plural(run.blockCount, "block")}` : "";
+  const end = run ? run.columnEnd : column + 1;
+  const endSeq = columns.beginSeq[end] ?? columns.atSeq[columns.count - 1]! + 1;
+  const events = `events ${formatCount(columns.beginSeq[column])} to ${formatCount(endSeq - 1)}`;
+  return `${group?.label ?? "blocks"}: ${formatBytes(bytes)} merged${count}, ${events}`;
 }
 
 /** The event under a place on the screen; the tile says which one a column shows. */

@@ -1,0 +1,246 @@
+/** One event, one block, one range of a run: what the engine answers to `cursor`, `pick`, `allocation` and `range`. */
+import { noneU32 } from "../frame.ts";
+import { type Parameters, SourceError } from "../source.ts";
+import type { Allocation, Cursor, RangeSummary } from "../types.ts";
+import { addressText, type RunAddresses } from "./run_addresses.ts";
+import { levelAt, type RunLevels } from "./run_levels.ts";
+import { neighboursOf } from "./run_state.ts";
+import { flagPreexisting, type RunStore } from "./run_store.ts";
+
+const mostRowsOfSameStack = 200;
+
+export interface RunParts {
+  run: RunStore;
+  levels: RunLevels;
+  /** Null where the report has no room for them. */
+  addresses: RunAddresses | null;
+  times: Float64Array | null;
+}
+
+export function known(value: number): number | null {
+  return value === noneU32 ? null : value;
+}
+
+export function numberOf(parameters: Parameters, name: string): number {
+  const value = Number(parameters[name]);
+  if (!Number.isInteger(value) || value < 0) throw new SourceError("invalid_argument", `${name} is no whole number.`);
+  return value;
+}
+
+function eventAt({ run, addresses }: RunParts, seq: number, indexOfEvent: Uint32Array): Cursor["event"] {
+  const other = run.otherEvent(seq);
+  if (other)
+    return {
+      kind: other.kind,
+      address: run.hasAddress(other.kind) ? addressText(other.address) : null,
+      size_bytes: other.sizeBytes,
+      allocation: other.row,
+      stream: other.stream,
+    };
+  const index = indexOfEvent[seq]!;
+  if (index === noneU32) return null;
+  const kind =
+    run.begin[index] === seq ? "alloc" : run.freeRequested[index] === seq ? "free_requested" : "free_completed";
+  return {
+    kind,
+    address: addresses ? addressText(addresses.address[index]!) : null,
+    size_bytes: run.sizeOf(index),
+    allocation: run.row[index]!,
+    stream: run.kinds.stream[run.kind[index]!]!,
+  };
+}
+
+const eventIndexes = new WeakMap<RunStore, Uint32Array>();
+
+/** The block that each event is about: its allocation before a free that was asked for, that before a free. */
+function indexOfEvents(run: RunStore): Uint32Array {
+  const kept = eventIndexes.get(run);
+  if (kept) return kept;
+  const indexes = new Uint32Array(run.eventCount).fill(noneU32);
+  for (const seqs of [run.free, run.freeRequested, run.begin])
+    for (let i = 0; i < run.count; i += 1) if (seqs[i] !== noneU32) indexes[seqs[i]!] = i;
+  eventIndexes.set(run, indexes);
+  return indexes;
+}
+
+export function cursorAt(parts: RunParts, seq: number): Cursor {
+  const { run, levels, times } = parts;
+  const { attributes } = run;
+  const at = run.momentAt(seq);
+  const block = attributes.has_block_bytes ? levelAt(levels.block(), at) : null;
+  const reserved = attributes.has_segments ? levelAt(levels.reserved(), at) : null;
+  return {
+    heap: attributes.heap,
+    seq,
+    offset_ns: times?.[seq] ?? null,
+    live_bytes: levelAt(levels.live(), at),
+    block_bytes: block,
+    pending_bytes: levelAt(levels.pending(), at),
+    reserved_bytes: reserved,
+    idle_bytes: block === null || reserved === null ? null : Math.max(0, reserved - block),
+    ...run.place(run.eventCount === 0 ? null : seq),
+    profile: null,
+    event: run.eventCount === 0 ? null : eventAt(parts, seq, indexOfEvents(run)),
+  };
+}
+
+/** Calls `visit` for the blocks of the stack at an event, from the bottom up, until it returns false. */
+function forEachShown(run: RunStore, parameters: Parameters, visit: (index: number) => boolean): void {
+  const at = run.momentAt(numberOf(parameters, "seq"));
+  const grouping = String(parameters.group ?? "category");
+  const hidden = new Set(
+    String(parameters.hide ?? "")
+      .split(",")
+      .filter((id) => id !== "")
+      .map(Number),
+  );
+  const live = run.order().filter((index) => run.isLive(index, at) && !hidden.has(run.groupOf(index, grouping)));
+  if (parameters.order !== "allocation") {
+    // Stable: within a group, blocks lie in allocation order.
+    const groups = live.map((index) => run.groupOf(index, grouping));
+    const sorted = Array.from(live.keys()).sort((a, b) => groups[a]! - groups[b]!);
+    for (const position of sorted) if (!visit(live[position]!)) return;
+    return;
+  }
+  for (const index of live) if (!visit(index)) return;
+}
+
+/** The block at a height of the stack, or the one on or under another. */
+export function pick(run: RunStore, parameters: Parameters): { allocation: number | null } {
+  let found: number | null = null;
+  if (!parameters.to) {
+    const height = numberOf(parameters, "y_bytes");
+    let base = 0;
+    forEachShown(run, parameters, (index) => {
+      base += run.sizeOf(index);
+      if (height < base) found = run.row[index]!;
+      return found === null;
+    });
+    return { allocation: found };
+  }
+  const from = parameters.from === null || parameters.from === undefined ? -1 : Number(parameters.from);
+  const rows: number[] = [];
+  forEachShown(run, parameters, (index) => {
+    rows.push(run.row[index]!);
+    return true;
+  });
+  const at = rows.indexOf(from);
+  return { allocation: (at < 0 ? rows[0] : rows[at + (parameters.to === "up" ? 1 : -1)]) ?? null };
+}
+
+function sameStack(run: RunStore, index: number): Allocation["same_stack"] {
+  const stack = run.stackOf(index);
+  const same: Allocation["same_stack"] = { count: 0, bytes: 0, rows: [] };
+  for (let i = 0; stack !== 0 && i < run.count; i += 1) {
+    if (run.stackOf(i) !== stack) continue;
+    same.count += 1;
+    same.bytes += run.sizeOf(i);
+    if (same.rows.length >= mostRowsOfSameStack) continue;
+    const begin = known(run.begin[i]!);
+    same.rows.push({
+      row: run.row[i]!,
+      size_bytes: run.sizeOf(i),
+      alloc_seq: begin,
+      free_seq: known(run.free[i]!),
+      step: run.place(begin).step,
+    });
+  }
+  return same;
+}
+
+export function allocation(parts: RunParts, row: number): Allocation {
+  const { run, addresses, times } = parts;
+  const index = run.indexOf(row);
+  if (index < 0) throw new SourceError("not_embedded", partSentence(run));
+  const kind = run.kind[index]!;
+  const block = run.kinds.block[kind]!;
+  const [begin, free] = [known(run.begin[index]!), known(run.free[index]!)];
+  const allocated = run.place(begin);
+  const address = addresses?.address[index] ?? Number.NaN;
+  return {
+    row,
+    heap: run.attributes.heap,
+    address: Number.isNaN(address) ? null : addressText(address),
+    size_bytes: run.sizeOf(index),
+    block_bytes: Number.isNaN(block) ? null : block,
+    alloc_seq: begin,
+    free_requested_seq: known(run.freeRequested[index]!),
+    free_seq: free,
+    alloc_offset_ns: begin === null ? null : (times?.[begin] ?? null),
+    free_offset_ns: free === null ? null : (times?.[free] ?? null),
+    preexisting: (run.flagsOf(index) & flagPreexisting) !== 0,
+    stream: run.kinds.stream[kind]!,
+    category: run.categoryOf(index),
+    category_basis: null,
+    step: allocated.step,
+    phase: allocated.phase,
+    free_phase: run.place(free).phase,
+    op: null,
+    shape: null,
+    data_type: null,
+    label: run.labelOf(index),
+    stack: run.stackFrames(run.stackOf(index)),
+    free_stack: run.stackFrames(run.kinds.freeStack[kind]!),
+    ...neighboursOf(run, addresses, index),
+    same_stack: sameStack(run, index),
+  };
+}
+
+/** Why a part of a run does not answer. */
+export function partSentence(run: RunStore): string {
+  const { block_count: all } = run.attributes;
+  return `This report keeps the ${run.count.toLocaleString("en-US")} weightiest of ${all.toLocaleString("en-US")} blocks; what you ask needs the others. "memstrata report --full" keeps all, "memstrata open" shows the file itself.`;
+}
+
+export function range(parts: RunParts, parameters: Parameters): RangeSummary {
+  const { run, levels, times } = parts;
+  const [begin, end] = [numberOf(parameters, "begin"), numberOf(parameters, "end")];
+  if (begin >= end || end > Math.max(1, run.eventCount))
+    throw new SourceError("invalid_argument", "The range is empty.");
+  const live = levels.live();
+  const categories = run.attributes.categories.map((category) => ({
+    category,
+    allocated_bytes: 0,
+    survived_bytes: 0,
+  }));
+  const sums = {
+    allocated_bytes: 0,
+    allocated_count: 0,
+    freed_bytes: 0,
+    freed_count: 0,
+    survived_bytes: 0,
+    survived_count: 0,
+  };
+  const inside = (seq: number) => seq >= begin && seq < end;
+  for (let i = 0; i < run.count; i += 1) {
+    const size = run.sizeOf(i);
+    if (inside(run.free[i]!)) {
+      sums.freed_bytes += size;
+      sums.freed_count += 1;
+    }
+    if (!inside(run.begin[i]!)) continue;
+    const category = categories[run.kinds.category[run.kind[i]!]!]!;
+    sums.allocated_bytes += size;
+    sums.allocated_count += 1;
+    category.allocated_bytes += size;
+    if (run.free[i]! < end) continue;
+    sums.survived_bytes += size;
+    sums.survived_count += 1;
+    category.survived_bytes += size;
+  }
+  let peakSeq = begin;
+  for (let seq = begin; seq < Math.min(end, live.after.length); seq += 1)
+    if (live.after[seq]! > live.after[peakSeq]!) peakSeq = seq;
+  const isEmpty = run.eventCount === 0;
+  return {
+    begin_seq: begin,
+    end_seq: end,
+    duration_ns: times ? times[end - 1]! - times[begin]! : null,
+    ...sums,
+    live_begin_bytes: levelAt(live, isEmpty ? 0 : begin),
+    live_end_bytes: levelAt(live, isEmpty ? 0 : end),
+    peak_bytes: isEmpty ? live.beginBytes : live.after[peakSeq]!,
+    peak_seq: isEmpty ? 0 : peakSeq,
+    by_category: categories.filter((category) => category.allocated_bytes > 0),
+  };
+}

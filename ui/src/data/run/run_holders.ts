@@ -1,0 +1,156 @@
+/** Who holds a selection of a run's blocks: what the engine answers to `holders`. */
+import { noneU32 } from "../frame.ts";
+import { type Parameters, SourceError } from "../source.ts";
+import type { Holder, Holders } from "../types.ts";
+import { numberOf } from "./run_answers.ts";
+import { flagPreexisting, type RunStore } from "./run_store.ts";
+
+/** Keys 0 and 1 are blocks without a stack. */
+const lastKeyWithoutStack = 1;
+
+/** Indexes of the blocks that `of` selects, rising. */
+export function select(run: RunStore, parameters: Parameters): Uint32Array {
+  const all = Uint32Array.from({ length: run.count }, (_, index) => index);
+  const of = parameters.of ?? "peak";
+  if (of === "peak" || of === "seq" || of === "end") {
+    const { peak_event_count } = run.attributes;
+    const moment =
+      of === "peak" ? peak_event_count : of === "end" ? run.eventCount : run.momentAt(numberOf(parameters, "seq"));
+    return all.filter((index) => run.isLive(index, moment));
+  }
+  const [begin, end] = [numberOf(parameters, "begin"), numberOf(parameters, "end")];
+  if (begin >= end) throw new SourceError("invalid_argument", "The range is empty.");
+  return all.filter((index) => {
+    const seq = run.begin[index]!;
+    return seq >= begin && seq < end && (of === "allocated" || run.free[index]! >= end);
+  });
+}
+
+function keyNumber(run: RunStore, index: number, by: string): number {
+  const kind = run.kind[index]!;
+  if (by === "category") return run.kinds.category[kind]!;
+  if (by !== "stack") return run.kinds.keys[by]![kind]!;
+  const stack = run.kinds.stack[kind]!;
+  if (stack === 0) return (run.kinds.flags[kind]! & flagPreexisting) === 0 ? 0 : 1;
+  return stack + lastKeyWithoutStack;
+}
+
+class Sum {
+  bytes = 0;
+  blockCount = 0;
+  largest = -1;
+  hasOneShape = true;
+  shapeKey = 0;
+  isRemainder = false;
+  key = "";
+  label = "";
+  where = "";
+  private readonly categoryBytes: Float64Array;
+
+  constructor(
+    private readonly run: RunStore,
+    readonly keyNumber: number,
+  ) {
+    this.categoryBytes = new Float64Array(run.attributes.categories.length);
+  }
+
+  count(index: number): void {
+    const { run } = this;
+    const size = run.sizeOf(index);
+    const shape = run.kinds.keys.shape![run.kind[index]!]!;
+    this.bytes += size;
+    this.categoryBytes[run.kinds.category[run.kind[index]!]!]! += size;
+    // An XLA profile tells what was there before it by its bytes alone.
+    this.isRemainder = run.attributes.is_profile && (run.flagsOf(index) & flagPreexisting) !== 0;
+    if (!this.isRemainder) this.blockCount += 1;
+    if (this.largest < 0) this.shapeKey = shape;
+    this.hasOneShape &&= this.shapeKey === shape;
+    if (this.largest < 0 || size > run.sizeOf(this.largest)) this.largest = index;
+  }
+
+  /** Of most of its bytes. */
+  get category(): string {
+    let most = 0;
+    for (let i = 1; i < this.categoryBytes.length; i += 1)
+      if (this.categoryBytes[i]! > this.categoryBytes[most]!) most = i;
+    return this.run.attributes.categories[most]!;
+  }
+
+  name(by: string): void {
+    const { run } = this;
+    if (by === "category") {
+      this.key = this.label = run.attributes.categories[this.keyNumber]!;
+      return;
+    }
+    const stack = run.stackOf(this.largest);
+    if (this.keyNumber <= lastKeyWithoutStack) {
+      this.label = run.key(by === "stack" ? "file" : by, this.keyNumber).label;
+      this.key = `${this.label}, ${this.category}`;
+      return;
+    }
+    if (stack !== 0) this.where = run.stackPlace(stack);
+    if (by === "stack") {
+      this.key = `${run.stackPlace(stack)} #${stack}`;
+      this.label = run.stackLabel(stack);
+    } else ({ text: this.key, label: this.label } = run.key(by, this.keyNumber));
+  }
+
+  matches(search: string): boolean {
+    return [this.key, this.label, this.where, this.category].some((text) => text.toLowerCase().includes(search));
+  }
+
+  row(): Holder {
+    const { run } = this;
+    const stack = run.stackOf(this.largest);
+    const begin = run.begin[this.largest]!;
+    const { step, phase } = run.place(begin === noneU32 ? null : begin);
+    const hasShape = this.hasOneShape && this.shapeKey > lastKeyWithoutStack;
+    return {
+      key: this.key,
+      label: this.label,
+      where: this.where,
+      category: this.category,
+      bytes: this.bytes,
+      block_count: this.isRemainder ? null : this.blockCount,
+      largest_bytes: run.sizeOf(this.largest),
+      shape: hasShape ? run.key("shape", this.shapeKey).label : null,
+      since: [step === null ? "" : `step ${step}`, phase ?? ""].filter(Boolean).join(" ") || null,
+      stack_id: stack === 0 ? null : stack,
+      stack: run.stackFrames(stack),
+      example: run.row[this.largest]!,
+    };
+  }
+}
+
+export function holders(run: RunStore, parameters: Parameters): Holders {
+  const by = String(parameters.by ?? "stack");
+  const sums = new Map<string, Sum>();
+  for (const index of select(run, parameters)) {
+    const key = keyNumber(run, index, by);
+    // Blocks without a stack have nothing in common but that; their categories keep them apart.
+    const isSplit = by !== "category" && key <= lastKeyWithoutStack;
+    const id = isSplit ? `${key} ${run.categoryOf(index)}` : String(key);
+    let sum = sums.get(id);
+    if (!sum) {
+      sum = new Sum(run, key);
+      sums.set(id, sum);
+    }
+    sum.count(index);
+  }
+  const rows = [...sums.values()];
+  for (const sum of rows) sum.name(by);
+  rows.sort((a, b) => b.bytes - a.bytes || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  const search = String(parameters.search ?? "").toLowerCase();
+  const matched = search === "" ? rows : rows.filter((sum) => sum.matches(search));
+  const offset = Number(parameters.offset ?? 0);
+  const total = (list: readonly Sum[], of: (sum: Sum) => number) => list.reduce((value, sum) => value + of(sum), 0);
+  return {
+    of: String(parameters.of ?? "peak"),
+    by,
+    total_bytes: total(rows, (sum) => sum.bytes),
+    total_block_count: total(rows, (sum) => sum.blockCount),
+    row_count: matched.length,
+    matched_bytes: total(matched, (sum) => sum.bytes),
+    rows: matched.slice(offset, offset + Number(parameters.limit ?? 500)).map((sum) => sum.row()),
+  };
+}

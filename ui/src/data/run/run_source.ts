@@ -1,0 +1,71 @@
+/** Answers questions about any event and block of a heap from the run that a report file holds. */
+import type { Frame } from "../frame.ts";
+import { type Parameters, SourceError } from "../source.ts";
+import { RunAddresses, readTimes } from "./run_addresses.ts";
+import { allocation, cursorAt, numberOf, partSentence, pick, type RunParts, range } from "./run_answers.ts";
+import { flame } from "./run_flame.ts";
+import { holders } from "./run_holders.ts";
+import { KeptLevels, RunLevels } from "./run_levels.ts";
+import { search } from "./run_search.ts";
+import { state } from "./run_state.ts";
+import { RunStore } from "./run_store.ts";
+
+/** Frames of a heap's run by name; null where the file does not have one. */
+export type RunFrames = (name: "run" | "run_addresses" | "run_times" | "run_levels") => Promise<Frame | null>;
+
+interface OpenRun extends RunParts {
+  /** Of a run that is kept in part: figures of some events. */
+  kept: KeptLevels | null;
+}
+
+export class RunSource {
+  private opened: Promise<OpenRun> | null = null;
+
+  constructor(private readonly frames: RunFrames) {}
+
+  async json(question: string, parameters: Parameters): Promise<unknown> {
+    const parts = await this.open();
+    if (question === "cursor") {
+      const seq = numberOf(parameters, "seq");
+      return parts.run.isWhole || !parts.kept ? cursorAt(whole(parts), seq) : parts.kept.cursorAt(parts.run, seq);
+    }
+    if (question === "allocation") return allocation(parts, numberOf(parameters, "row"));
+    const { run } = whole(parts);
+    if (question === "pick") return pick(run, parameters);
+    if (question === "range") return range(parts, parameters);
+    if (question === "holders") return holders(run, parameters);
+    if (question === "search") return search(parts, parameters);
+    return undefined;
+  }
+
+  async frame(question: string, parameters: Parameters): Promise<Frame | undefined> {
+    const parts = await this.open();
+    if (question === "flame") return flame(whole(parts).run, parameters);
+    if (question === "state") return state(whole(parts), parameters);
+    return undefined;
+  }
+
+  private open(): Promise<OpenRun> {
+    this.opened ??= this.read();
+    return this.opened;
+  }
+
+  private async read(): Promise<OpenRun> {
+    const names = ["run", "run_addresses", "run_times", "run_levels"] as const;
+    const [frame, addresses, times, levels] = await Promise.all(names.map((name) => this.frames(name)));
+    if (!frame) throw new SourceError("not_embedded", "This report does not hold the run.");
+    const run = new RunStore(frame);
+    return {
+      run,
+      levels: new RunLevels(run),
+      addresses: addresses ? new RunAddresses(addresses) : null,
+      times: times ? readTimes(times) : null,
+      kept: levels ? new KeptLevels(levels) : null,
+    };
+  }
+}
+
+function whole<Parts extends RunParts>(parts: Parts): Parts {
+  if (!parts.run.isWhole) throw new SourceError("not_embedded", partSentence(parts.run));
+  return parts;
+}

@@ -1,0 +1,294 @@
+/**
+ * The run of a heap as a report file holds it: every block's life, what blocks have in common (their kind), stacks and frames, and every
+ * event that is about no block. The page answers questions about single events and blocks from it, as the engine does from its own tables.
+ */
+import { type Frame, noneU32, type Table } from "../frame.ts";
+import type { Group, StackFrame } from "../types.ts";
+import { readDifferences, readPlanes, readRows } from "./planes.ts";
+
+export const flagPreexisting = 1;
+export const flagBlockApproximate = 16;
+
+interface RunAttributes {
+  heap: number;
+  event_count: number;
+  block_count: number;
+  /** How many events had happened at the peak. */
+  peak_event_count: number;
+  has_block_bytes: boolean;
+  has_segments: boolean;
+  is_profile: boolean;
+  reserved_begin_bytes: number;
+  categories: string[];
+  event_kinds: string[];
+  groupings: Record<string, { groups: Group[] }>;
+}
+
+export interface Kinds {
+  size: Float64Array;
+  /** NaN where not known. */
+  block: Float64Array;
+  stack: Float64Array;
+  freeStack: Float64Array;
+  stream: Float64Array;
+  /** Row of the pools, noneU32: none. */
+  pool: Uint32Array;
+  category: Float64Array;
+  flags: Float64Array;
+  /** Numbers of the keys that holders are summed up by. */
+  keys: Readonly<Record<string, Float64Array>>;
+  /** Groups of the timeline, by grouping. */
+  groups: Readonly<Record<string, Float64Array>>;
+}
+
+export interface Key {
+  text: string;
+  label: string;
+}
+
+export interface OtherEvent {
+  kind: string;
+  address: bigint;
+  sizeBytes: number;
+  stream: number;
+  row: number | null;
+}
+
+/** Kinds of events that have an address; the others are none of a block or segment. */
+const lastAddressed = 6;
+
+export class RunStore {
+  readonly attributes: RunAttributes;
+  /** Number of blocks in the file; fewer than `attributes.block_count` in a reduced report. */
+  readonly count: number;
+  readonly row: Uint32Array;
+  /** noneU32: before the recording. */
+  readonly begin: Uint32Array;
+  /** noneU32: not asked for. */
+  readonly freeRequested: Uint32Array;
+  /** noneU32: never. */
+  readonly free: Uint32Array;
+  readonly kind: Uint32Array;
+  readonly kinds: Kinds;
+  private readonly lifetimeGroup: Float64Array;
+  private readonly keyTables = new Map<string, Map<number, Key>>();
+  private readonly stackIndex = new Map<number, number>();
+  private readonly stackParent: Float64Array;
+  private readonly stackFrame: Float64Array;
+  private readonly otherEvents = new Map<number, OtherEvent>();
+  private readonly placeBegin: Float64Array;
+  private readonly placeStep: Float64Array;
+  private orderOfBlocks: Uint32Array | null = null;
+
+  constructor(private readonly frame: Frame) {
+    this.attributes = frame.attributes as unknown as RunAttributes;
+    const blocks = frame.table("blocks");
+    this.count = blocks.rows;
+    this.row = Uint32Array.from(readDifferences(blocks, "row"));
+    this.begin = readRows(readDifferences(blocks, "begin"));
+    const length = readPlanes(blocks, "length");
+    const wait = readPlanes(blocks, "wait");
+    const rangeEnd = Math.max(1, this.attributes.event_count);
+    this.free = new Uint32Array(this.count);
+    this.freeRequested = new Uint32Array(this.count);
+    for (let i = 0; i < this.count; i += 1) {
+      const start = this.begin[i] === noneU32 ? 0 : this.begin[i]!;
+      const end = length[i] === 0 ? rangeEnd : start + length[i]! - 1;
+      this.free[i] = length[i] === 0 ? noneU32 : end;
+      this.freeRequested[i] = wait[i] === 0 ? noneU32 : end - wait[i]! + 1;
+    }
+    this.kind = Uint32Array.from(readPlanes(blocks, "kind"));
+    this.lifetimeGroup = readPlanes(blocks, "lifetime");
+    this.kinds = readKinds(frame.table("kinds"));
+    const stacks = frame.table("stacks");
+    readDifferences(stacks, "id").forEach((id, index) => {
+      this.stackIndex.set(id, index);
+    });
+    this.stackParent = readPlanes(stacks, "parent");
+    this.stackFrame = readPlanes(stacks, "frame");
+    this.readEvents(frame.table("events"));
+    const places = frame.table("places");
+    this.placeBegin = readDifferences(places, "begin");
+    this.placeStep = readPlanes(places, "step");
+  }
+
+  get isWhole(): boolean {
+    return this.count === this.attributes.block_count;
+  }
+  get eventCount(): number {
+    return this.attributes.event_count;
+  }
+  table(name: string): Table {
+    return this.frame.table(name);
+  }
+  sizeOf(index: number): number {
+    return this.kinds.size[this.kind[index]!]!;
+  }
+  stackOf(index: number): number {
+    return this.kinds.stack[this.kind[index]!]!;
+  }
+  flagsOf(index: number): number {
+    return this.kinds.flags[this.kind[index]!]!;
+  }
+  categoryOf(index: number): string {
+    return this.attributes.categories[this.kinds.category[this.kind[index]!]!] ?? "unknown";
+  }
+  /** Bytes of the block that holds it, at least an estimate. */
+  blockBytesOrRequested(index: number): number {
+    const bytes = this.kinds.block[this.kind[index]!]!;
+    return Number.isNaN(bytes) ? this.sizeOf(index) : bytes;
+  }
+
+  /** Index of a row of the allocation table, -1: not in the file. */
+  indexOf(row: number): number {
+    let [low, high] = [0, this.count];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.row[middle]! < row) low = middle + 1;
+      else high = middle;
+    }
+    return low < this.count && this.row[low] === row ? low : -1;
+  }
+
+  /** Whether a block is live after so many events. */
+  isLive(index: number, eventCount: number): boolean {
+    const begin = this.begin[index]!;
+    return (begin === noneU32 || begin < eventCount) && this.free[index]! >= eventCount;
+  }
+
+  /** How many events have happened "at" an event: a heap without events has one state. */
+  momentAt(seq: number): number {
+    return this.eventCount === 0 ? 0 : seq + 1;
+  }
+
+  /** Blocks from before the recording stand at the end of the table and come first in the stack. */
+  order(): Uint32Array {
+    if (this.orderOfBlocks) return this.orderOfBlocks;
+    let first = this.count;
+    while (first > 0 && this.begin[first - 1] === noneU32) first -= 1;
+    const order = new Uint32Array(this.count);
+    for (let i = 0; i < this.count; i += 1) order[i] = i < this.count - first ? first + i : i - (this.count - first);
+    this.orderOfBlocks = order;
+    return order;
+  }
+
+  groups(grouping: string): readonly Group[] {
+    return this.attributes.groupings[grouping]?.groups ?? [];
+  }
+  groupOf(index: number, grouping: string): number {
+    if (grouping === "lifetime") return this.lifetimeGroup[index]!;
+    return this.kinds.groups[grouping]?.[this.kind[index]!] ?? 0;
+  }
+
+  key(by: string, number: number): Key {
+    let keys = this.keyTables.get(by);
+    if (!keys) {
+      keys = new Map();
+      const table = this.frame.table(`${by}_keys`);
+      const numbers = readDifferences(table, "key");
+      for (let row = 0; row < table.rows; row += 1)
+        keys.set(numbers[row]!, { text: table.text("text", row), label: table.text("label", row) });
+      this.keyTables.set(by, keys);
+    }
+    return keys.get(number) ?? { text: "", label: "" };
+  }
+
+  /** The name of a stack for people. */
+  stackLabel(stack: number): string {
+    const index = this.stackIndex.get(stack);
+    return index === undefined ? this.key("file", 0).label : this.frame.table("stacks").text("label", index);
+  }
+  stackPlace(stack: number): string {
+    const index = this.stackIndex.get(stack);
+    return index === undefined ? "" : this.frame.table("stacks").text("place", index);
+  }
+  /** Of a block; of one that has no stack, why. */
+  labelOf(index: number): string {
+    const stack = this.stackOf(index);
+    return stack === 0 && (this.flagsOf(index) & flagPreexisting) !== 0
+      ? this.key("file", 1).label
+      : this.stackLabel(stack);
+  }
+
+  /** Rows of the table of frames, innermost first. */
+  frameRows(stack: number): number[] {
+    const rows: number[] = [];
+    const index = this.stackIndex.get(stack);
+    for (let at = index === undefined ? 0 : index + 1; at !== 0; at = this.stackParent[at - 1]!)
+      rows.push(this.stackFrame[at - 1]! - 1);
+    return rows;
+  }
+  stackFrames(stack: number): StackFrame[] {
+    const kinds = ["unknown", "python", "native", "compiled"];
+    const table = this.frame.table("frames");
+    const [line, kind, useful] = [this.frameColumn("line"), this.frameColumn("kind"), this.frameColumn("useful")];
+    return this.frameRows(stack).map((row) => ({
+      function: table.text("function", row),
+      file: table.text("file", row),
+      line: line[row]!,
+      kind: kinds[kind[row]!] ?? "unknown",
+      useful: useful[row] === 1,
+    }));
+  }
+  private readonly frameColumns = new Map<string, Float64Array>();
+  frameColumn(name: string): Float64Array {
+    const known = this.frameColumns.get(name) ?? readPlanes(this.frame.table("frames"), name);
+    this.frameColumns.set(name, known);
+    return known;
+  }
+
+  place(seq: number | null): { step: number | null; phase: string | null } {
+    if (seq === null || seq >= this.eventCount || this.placeBegin.length === 0) return { step: null, phase: null };
+    let [low, high] = [0, this.placeBegin.length];
+    while (high - low > 1) {
+      const middle = (low + high) >>> 1;
+      if (this.placeBegin[middle]! <= seq) low = middle;
+      else high = middle;
+    }
+    const step = this.placeStep[low]!;
+    return { step: step === 0 ? null : step - 1, phase: this.frame.table("places").text("phase", low) || null };
+  }
+
+  otherEvent(seq: number): OtherEvent | undefined {
+    return this.otherEvents.get(seq);
+  }
+  others(): ReadonlyMap<number, OtherEvent> {
+    return this.otherEvents;
+  }
+  hasAddress(kind: string): boolean {
+    const index = this.attributes.event_kinds.indexOf(kind);
+    return index >= 0 && index <= lastAddressed;
+  }
+
+  private readEvents(table: Table): void {
+    const seqs = readDifferences(table, "seq");
+    const [kind, stream, allocation] = ["kind", "stream", "allocation"].map((name) => readPlanes(table, name));
+    const [address, size] = [table.addresses("address"), table.numbers("size_bytes")];
+    for (let row = 0; row < table.rows; row += 1)
+      this.otherEvents.set(seqs[row]!, {
+        kind: this.attributes.event_kinds[kind![row]!] ?? "unknown",
+        address: address[row]!,
+        sizeBytes: size[row]!,
+        stream: stream![row]!,
+        row: allocation![row] === 0 ? null : allocation![row]! - 1,
+      });
+  }
+}
+
+function readKinds(table: Table): Kinds {
+  const read = (name: string) => readPlanes(table, name);
+  const named = (names: readonly string[], prefix: string) =>
+    Object.fromEntries(names.map((name) => [name, read(prefix + name)]));
+  return {
+    size: read("size"),
+    block: read("block").map((value) => (value === 0 ? Number.NaN : value - 1)),
+    stack: read("stack"),
+    freeStack: read("free_stack"),
+    stream: read("stream"),
+    pool: readRows(read("pool")),
+    category: read("category"),
+    flags: read("flags"),
+    keys: named(["file", "function", "module", "shape"], ""),
+    groups: named(["stack", "module", "file", "function", "category", "size"], "group_"),
+  };
+}
