@@ -100,27 +100,29 @@ interface PhaseBox extends Box {
 }
 
 /**
- * True where a phase shares a name with its neighbours: it is too narrow for one; or it takes turns with another, as when calls are
- * recomputed within the backward, and not both have room. A name on every seventh of them would seem to be that of the others too.
+ * Why a phase shares a name with its neighbours: it is too narrow for one; or it takes turns with another, as when calls are recomputed
+ * within the backward, and not both have room. A name on every seventh of them would seem to be that of the others too.
  */
-function sharesName(boxes: readonly PhaseBox[], index: number): boolean {
+function sharing(boxes: readonly PhaseBox[], index: number): "narrow" | "turns" | null {
   const at = (distance: number) => boxes[index + distance];
   const { phase, name, width } = boxes[index]!;
   const takesTurns = [at(-2), at(2)].some((other) => other?.phase.name === phase.name);
-  if (takesTurns) return [at(-1), at(0), at(1)].some((other) => other?.name === "");
-  return name === "" && width < narrowPhase;
+  if (takesTurns) return [at(-1), at(0), at(1)].some((other) => other?.name === "") ? "turns" : null;
+  return name === "" && width < narrowPhase ? "narrow" : null;
 }
 
 /** Neighbouring phases that have no room for a name share one. */
 function drawPhases(renderer: Renderer, frame: PlotFrame, rows: SpanRows, top: number, theme: Theme): void {
   const middle = top + spanRowHeight / 2 + 0.5;
+  let sharedBy: ReturnType<typeof sharing> = null;
   let unnamed: { left: number; right: number; widths: Map<string, number> } | null = null;
   const nameTogether = () => {
     const all = unnamed ? unnamed.right - unnamed.left : 0;
     // What takes next to nothing of the place gives no name to it.
     const names = unnamed ? [...unnamed.widths].filter(([, width]) => width > 0.1 * all).map(([name]) => name) : [];
-    const text = names.join(" and ");
-    if (unnamed && names.length <= 2 && renderer.measure(text, {}) + 12 <= all)
+    const forms = [names, names.map((name) => shortNames[name]?.at(-1) ?? name)].map((some) => some.join(" and "));
+    const text = forms.find((form) => renderer.measure(form, {}) + 12 <= all);
+    if (unnamed && names.length <= 2 && text)
       renderer.text(text, unnamed.left + 6, middle, { fill: theme.ink2, halo: theme.phase2 });
     unnamed = null;
   };
@@ -136,8 +138,10 @@ function drawPhases(renderer: Renderer, frame: PlotFrame, rows: SpanRows, top: n
       spanRowHeight,
       theme[phaseTone(phase.name)],
     );
-    if (!sharesName(boxes, index)) {
-      nameTogether();
+    const why = sharing(boxes, index);
+    if (why !== sharedBy) nameTogether();
+    sharedBy = why;
+    if (why === null) {
       if (name) renderer.text(name, box.x + 4, middle, { fill: theme.ink2 });
       continue;
     }

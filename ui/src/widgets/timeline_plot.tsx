@@ -106,7 +106,7 @@ export function TimelinePlot(props: TimelinePlotProps) {
       <Canvas size={size} draw={drawOverlay} className="ms-canvas--overlay" />
       {hover && onLabel && <Tooltip x={hover.x} y={hover.y} title="What is this?" lines={["A click tells."]} />}
       {hover && scene.stack && <HoverTip hover={hover} model={scene.stack} />}
-      {!scene.curve && !error && (
+      {!scene.stack && !error && (
         <p class="ms-plot__wait" role="status">
           Laying out {formatCount(app.heap.value.event_count)} events.
         </p>
