@@ -282,6 +282,7 @@ uint32_t NextInStack(const Store& store, const Heap& heap, Moment at, const RowG
   uint32_t found = kNone;
   bool is_there = false;
   ForEachShown(store, heap, at, groups, options, [&](uint32_t row) {
+    if (store.allocations.size_bytes[row] < options.min_bytes && row != from_row) return;
     if (first == kNone) first = row;
     if (up && before == from_row && before != kNone) found = row;
     if (row == from_row) {

@@ -89,6 +89,7 @@ uint32_t PickFromStack(const Store& store, const Heap& heap, Moment at, const Ro
                        const StackOptions& options, uint64_t y_bytes);
 
 /// The block on or under `from_row` in that stack, kNone at its end; where `from_row` is not in it, the lowest block.
+/// Blocks below `options.min_bytes` are passed over.
 /// cost: O(allocations of the heap)
 uint32_t NextInStack(const Store& store, const Heap& heap, Moment at, const RowGroups& groups,
                      const StackOptions& options, uint32_t from_row, bool up);

@@ -179,7 +179,7 @@ TEST_P(StackLayoutTest, PickingFindsTheBlockThatCoversTheHeight) {
 TEST_P(StackLayoutTest, WalksFromBlockToBlock) {
   for (const bool grouped : {true, false}) {
     const Moment at = Moment::AfterEvent(heap_.events.size() / 2);
-    const StackOptions options{.strict_allocation_order = !grouped};
+    const StackOptions options{.strict_allocation_order = !grouped, .min_bytes = 0};
     std::vector<std::pair<uint64_t, uint32_t>> expected;
     for (const auto& [row, edge] : EdgesAt(store_, heap_, groups_, at, grouped)) expected.emplace_back(edge, row);
     std::stable_sort(expected.begin(), expected.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -192,6 +192,28 @@ TEST_P(StackLayoutTest, WalksFromBlockToBlock) {
     }
     EXPECT_EQ(NextInStack(store_, heap_, at, groups_, options, row, true), kNone);
   }
+}
+
+// What a tile merges is no step of the walk, but the walk may begin on it.
+TEST_P(StackLayoutTest, WalksOverBlocksThatAreNotDrawn) {
+  constexpr uint64_t kDrawnBytes = 2000;
+  const Moment at = Moment::AfterEvent(heap_.events.size() / 2);
+  const StackOptions all{.min_bytes = 0};
+  const StackOptions drawn{.min_bytes = kDrawnBytes};
+  const auto next = [&](const StackOptions& options, uint32_t row) {
+    return NextInStack(store_, heap_, at, groups_, options, row, true);
+  };
+  const auto size = [&](uint32_t row) { return store_.allocations.size_bytes[row]; };
+  uint32_t passed = 0;
+  for (uint32_t row = next(all, kNone); row != kNone; row = next(all, row)) {
+    uint32_t expected = next(all, row);
+    while (expected != kNone && size(expected) < kDrawnBytes) {
+      ++passed;
+      expected = next(all, expected);
+    }
+    ASSERT_EQ(next(drawn, row), expected);
+  }
+  EXPECT_GT(passed, 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, StackLayoutTest, testing::Range(1U, 9U));

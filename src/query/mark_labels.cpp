@@ -42,14 +42,16 @@ bool IsAbout(uint64_t bytes, uint64_t expected_bytes) {
   return std::max(bytes, expected_bytes) - std::min(bytes, expected_bytes) <= expected_bytes / 100;
 }
 
-// The event near `place` in the phase of `seq` at which about as much is live; kNone where there is none.
-uint32_t FindAlike(const HeapExplained& heap, uint32_t place, uint32_t seq) {
+// The event near the place of `seq` in another step, in the same phase, at which about as much is live, `left_bytes` of
+// what steps between them left aside; kNone where there is none.
+uint32_t FindAlike(const HeapExplained& heap, const StepSpan& step, uint32_t offset, uint32_t seq, int64_t left_bytes) {
   constexpr uint32_t kFarthest = 40;  // frees may come in another order
   const Timeline& timeline = heap.analysis.timeline;
-  const uint64_t bytes = heap.analysis.live.At(Moment::AfterEvent(seq));
+  const uint32_t place = step.begin_seq + offset;
+  const uint64_t bytes = heap.analysis.live.At(Moment::AfterEvent(seq)) + static_cast<uint64_t>(left_bytes);
   for (uint32_t distance = 0; distance <= kFarthest; ++distance) {
     for (const uint32_t other : {place + distance, place - std::min(place, distance)}) {
-      if (other >= heap.analysis.heap->events.size()) continue;
+      if (other < step.begin_seq || other >= step.end_seq) continue;
       const bool is_same_phase = timeline.phase_of_event[other] == timeline.phase_of_event[seq];
       if (is_same_phase && IsAbout(heap.analysis.live.At(Moment::AfterEvent(other)), bytes)) return other;
     }
@@ -57,18 +59,22 @@ uint32_t FindAlike(const HeapExplained& heap, uint32_t place, uint32_t seq) {
   return kNone;
 }
 
-// The event itself, and the same moments of other steps that are about as high as its own.
+// The event itself, and the same moments of other steps that rise about as high as its own: what steps leave behind
+// lifts later ones, and makes no other shape of them.
 std::vector<uint32_t> AlikePlaces(const HeapExplained& heap, uint32_t seq) {
   std::vector<uint32_t> places = {seq};
   const uint32_t own = heap.analysis.timeline.step_of_event[seq];
   if (own == kNone) return places;
   const StepExplained& step = heap.steps[own];
+  const auto level = [&](const StepExplained& of) {
+    return static_cast<int64_t>(heap.analysis.live.At(Moment{of.span.begin_seq}));
+  };
   for (const StepExplained& other : heap.steps) {
-    const bool is_alike =
-        other.span.begin_seq != step.span.begin_seq && IsAbout(other.peak_live_bytes, step.peak_live_bytes);
-    if (!is_alike) continue;
-    const uint32_t place = FindAlike(heap, other.span.begin_seq + (seq - step.span.begin_seq), seq);
-    if (place != kNone && place >= other.span.begin_seq && place < other.span.end_seq) places.push_back(place);
+    if (other.span.begin_seq == step.span.begin_seq) continue;
+    const int64_t left_bytes = level(other) - level(step);
+    if (!IsAbout(other.peak_live_bytes, step.peak_live_bytes + static_cast<uint64_t>(left_bytes))) continue;
+    const uint32_t place = FindAlike(heap, other.span, seq - step.span.begin_seq, seq, left_bytes);
+    if (place != kNone) places.push_back(place);
   }
   return places;
 }
@@ -107,8 +113,8 @@ std::optional<MarkLabel> FailureLabel(const HeapExplained& heap) {
 }
 
 bool IsOfTheRun(MarkKind kind) {
-  return kind == MarkKind::kGrowth || kind == MarkKind::kSawtooth || kind == MarkKind::kOneOffStep ||
-         kind == MarkKind::kPoolGrowth || kind == MarkKind::kAnnotation;
+  return kind == MarkKind::kGrowth || kind == MarkKind::kCacheGrowth || kind == MarkKind::kSawtooth ||
+         kind == MarkKind::kOneOffStep || kind == MarkKind::kPoolGrowth || kind == MarkKind::kAnnotation;
 }
 
 // Named inside their bands, or in sentences; or too small beside the peak to be seen.
@@ -147,6 +153,7 @@ uint32_t AnchorOf(const HeapExplained& heap, const Mark& mark) {
     case MarkKind::kGradientRamp:
       return mark.end_seq - length / 4;
     case MarkKind::kGrowth:
+    case MarkKind::kCacheGrowth:
       return StepBeginAfter(heap, middle);
     case MarkKind::kAutocastCopies:
       return LastCopy(heap, mark);

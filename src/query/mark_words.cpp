@@ -59,6 +59,8 @@ Form FormOf(MarkKind kind) {
       return {"Top of the update", Amount::kAdded, 8, "the last temporary of the update"};
     case MarkKind::kGrowth:
       return {"Growth per step", Amount::kAdded, 0, "that nothing gives back"};
+    case MarkKind::kCacheGrowth:
+      return {"Cache growth per step", Amount::kAdded, 0, "over {} steps of a generation"};
     case MarkKind::kSawtooth:
       return {"Sawtooth", Amount::kThere, 0, "something is freed late"};
     case MarkKind::kOneOffStep:

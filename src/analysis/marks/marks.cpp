@@ -92,7 +92,13 @@ std::optional<Mark> FindGrowthMark(const HeapAnalysis& analysis) {
                                                               growth.last_rising_step, FormatBytes(bytes));
       return mark;
     case GrowthKind::kNoGrowth:
-      if (growth.is_generation) break;  // its cache grows by design: no level
+      if (growth.is_generation) {
+        if (bytes == 0) break;
+        mark.kind = MarkKind::kCacheGrowth;
+        mark.count = growth.step_count;
+        mark.text = fmt::format("The cache grows by {} a step", FormatBytes(bytes));
+        return mark;
+      }
       mark.bytes = growth.level_bytes[first];
       mark.count = growth.step_count - first;
       mark.text = fmt::format("Every step starts from {}", FormatBytes(mark.bytes));
@@ -201,6 +207,8 @@ std::string_view MarkReading(MarkKind kind) {
       return "The thin top is the temporaries of the last operations of the update.";
     case MarkKind::kGrowth:
       return "A staircase is memory that each step leaves behind.";
+    case MarkKind::kCacheGrowth:
+      return "A low staircase is the cache of a generation, which each token makes longer.";
     case MarkKind::kSawtooth:
       return "A sawtooth is memory that a collector frees late.";
     case MarkKind::kOneOffStep:

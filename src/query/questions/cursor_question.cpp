@@ -40,6 +40,7 @@ Result<Answer> AnswerPick(SessionIndex& session, const Parameters& parameters) {
   if (parameters.Has("to")) {
     MEMSTRATA_ASSIGN_OR_RETURN(const size_t direction, parameters.Choice("to", kDirections, "up"));
     MEMSTRATA_ASSIGN_OR_RETURN(const uint64_t from, parameters.Number("from", kNone, uint64_t{kNone}));
+    MEMSTRATA_ASSIGN_OR_RETURN(options.min_bytes, parameters.Number("min_bytes", kLargestNumber, 0));
     row = NextInStack(session.store(), heap->heap, at, grouping.rows, options, static_cast<uint32_t>(from),
                       direction == 0);
   } else {
@@ -51,7 +52,8 @@ Result<Answer> AnswerPick(SessionIndex& session, const Parameters& parameters) {
 
 constexpr std::string_view kCursorParameters[] = {"heap", "seq"};
 constexpr std::string_view kSeekParameters[] = {"heap", "offset_ns"};
-constexpr std::string_view kPickParameters[] = {"heap", "seq", "y_bytes", "group", "order", "hide", "from", "to"};
+constexpr std::string_view kPickParameters[] = {"heap", "seq",  "y_bytes", "group",    "order",
+                                                "hide", "from", "to",      "min_bytes"};
 
 }  // namespace
 

@@ -4,7 +4,7 @@ import type { Parameters } from "../data/source.ts";
 import type { Allocation, Cursor } from "../data/types.ts";
 import type { AppState } from "../state/app_state.ts";
 import { panWindow, zoomWindow } from "../state/viewport.ts";
-import { views } from "../views/registry.ts";
+import { viewById, views } from "../views/registry.ts";
 
 const zoomStep = 0.75;
 const panStep = 0.15;
@@ -88,6 +88,7 @@ function pinNext(app: AppState, to: "up" | "down"): void {
     group: app.grouping.peek(),
     order: app.order.peek(),
     hide: app.hidden.peek().join(","),
+    min_bytes: app.view.peek() === "timeline" ? app.drawnFromBytes.peek() : 0,
   };
   ask<{ allocation: number | null }>(app, "pick", parameters, ({ allocation }) => {
     if (allocation !== null) pin(app, allocation);
@@ -135,6 +136,10 @@ export function handleKey(event: KeyboardEvent, app: AppState, openHelp: () => v
   const explain = app.explainHeap.peek();
   const marks = () => (explain ? explain.marks.map((mark) => mark.anchor_seq) : []);
   const steps = () => (explain?.steps ?? []).map((step) => step.begin_seq);
+  // The letter counts, with Caps Lock as with shift.
+  const isCapital = event.key !== event.key.toLowerCase();
+  // Where no inspector shows the pinned block, a key that pins one would seem to do nothing.
+  const pinsHere = viewById(app.view.peek())?.followsRun === true;
   const actions: Record<string, () => void> = {
     w: () => zoom(app, zoomStep),
     "+": () => zoom(app, zoomStep),
@@ -150,10 +155,10 @@ export function handleKey(event: KeyboardEvent, app: AppState, openHelp: () => v
     "[": () => moveToNeighbour(app, steps(), -1),
     "]": () => moveToNeighbour(app, steps(), 1),
     p: () => app.moveTo(app.heap.peek().peak_live_seq ?? 0),
-    n: () => moveToNeighbour(app, marks(), event.shiftKey ? -1 : 1),
+    n: () => moveToNeighbour(app, marks(), isCapital ? -1 : 1),
     f: () => app.setWindow({ begin: 0, end: app.rangeEnd.peek() }),
-    Enter: () => pinAtCursor(app),
-    b: () => pinNext(app, event.shiftKey ? "down" : "up"),
+    Enter: () => pinsHere && pinAtCursor(app),
+    b: () => pinsHere && pinNext(app, isCapital ? "down" : "up"),
     m: () => measureAtCursor(app),
     t: () => {
       app.showMarkTable.value = !app.showMarkTable.peek();

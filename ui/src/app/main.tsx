@@ -106,17 +106,30 @@ async function loadTexts(app: AppState, isViewChosen: boolean): Promise<void> {
   );
 }
 
-/** Writes the state into the address, not more often than browsers allow; a pasted link starts over. */
+/**
+ * Writes the state into the address, not more often than browsers allow. The browser's way back leads to the view before, not through
+ * each movement of a window; a pasted link is shown at once.
+ */
 function keepAddress(app: AppState): void {
   let timer = 0;
+  let writtenView: string | null = null;
   effect(() => {
     const text = `#${app.savedText.value}`;
     clearTimeout(timer);
     timer = window.setTimeout(() => {
-      if (text !== location.hash) history.replaceState(null, "", text);
+      const view = app.view.peek();
+      const isNewView = writtenView !== null && writtenView !== view;
+      writtenView = view;
+      if (text === location.hash) return;
+      if (isNewView) history.pushState(null, "", text);
+      else history.replaceState(null, "", text);
     }, addressDelayMs);
   });
-  window.addEventListener("hashchange", () => location.reload());
+  window.addEventListener("popstate", () => {
+    const saved = decodeState(location.hash);
+    writtenView = saved.view;
+    app.restore(saved);
+  });
 }
 
 /** A page that is left for good gives its pictures back at once: the next one may run in the same process. */

@@ -25,15 +25,21 @@ export function Shell() {
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);
   }, []);
-  const unmet = view.unmet(app);
-  const showsRun = view.followsRun && !unmet;
+  const unmet = view?.unmet(app) ?? null;
+  const showsRun = view?.followsRun === true && !unmet;
   return (
     <ExportContext.Provider value={scene}>
       <div class="ms-shell">
         <Header onHelp={() => setHelpOpen(true)} />
         <Rail current={view} />
-        <main class="ms-main" key={view.id}>
-          {unmet ? <UnmetView view={view} why={unmet.why} how={unmet.how} /> : <view.component />}
+        <main class="ms-main" key={app.view.value}>
+          {!view ? (
+            <UnmetView title="No such view" why={`There is no view "${app.view.value}".`} how={unknownViewHelp} />
+          ) : unmet ? (
+            <UnmetView title={view.title} why={unmet.why} how={unmet.how} />
+          ) : (
+            <view.component />
+          )}
         </main>
         {showsRun && <Inspector />}
         {showsRun && <Minimap />}
@@ -49,11 +55,13 @@ export function Shell() {
   );
 }
 
-function UnmetView({ view, why, how }: { view: View; why: string; how: string }) {
+const unknownViewHelp = "The address of this page names it. Choose one of the views on the left.";
+
+function UnmetView({ title, why, how }: { title: string; why: string; how: string }) {
   return (
     <>
       <div class="ms-viewbar">
-        <h1>{view.title}</h1>
+        <h1>{title}</h1>
       </div>
       <Notice title={why}>
         <p>{how}</p>
@@ -62,7 +70,7 @@ function UnmetView({ view, why, how }: { view: View; why: string; how: string })
   );
 }
 
-function Rail({ current }: { current: View }) {
+function Rail({ current }: { current: View | null }) {
   const app = useApp();
   // What a page of a plan alone cannot show is no view of it.
   const shown = isPlanAlone(app) ? views.filter((view) => view.unmet(app) === null) : views;
@@ -70,7 +78,7 @@ function Rail({ current }: { current: View }) {
     <nav class="ms-rail" aria-label="Views">
       {shown.map((view, index) => {
         const startsGroup = index > 0 && shown[index - 1]!.group !== view.group;
-        const on = view.id === current.id;
+        const on = view.id === current?.id;
         const count = view.count?.(app) ?? null;
         const dim = view.unmet(app) !== null;
         return (

@@ -45,6 +45,8 @@ describe("other numbers", () => {
     expect(formatShare(0.1689)).toBe("16.9 %");
     expect(formatShare(0.0001)).toBe("< 0.1 %");
     expect(formatShare(0)).toBe("0 %");
+    expect(formatShare(0.99996)).toBe("> 99.9 %");
+    expect(formatShare(1)).toBe("100.0 %");
   });
   it("chooses a unit of time", () => {
     expect(formatDuration(2360000)).toBe("2.36 ms");

@@ -50,6 +50,8 @@ export function formatShare(share: number | null | undefined): string {
   if (share === null || share === undefined || Number.isNaN(share)) return unknownText;
   if (share === 0) return "0 %";
   const percent = share * 100;
+  // What is not all is not called so.
+  if (share < 1 && percent >= 99.95) return "> 99.9 %";
   return percent < 0.05 ? "< 0.1 %" : `${percent.toFixed(1)} %`;
 }
 

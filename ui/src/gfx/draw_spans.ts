@@ -7,6 +7,7 @@ import type { Renderer } from "./renderer.ts";
 
 export const spanRowHeight = 16;
 const narrowPhase = 24;
+const namePadding = 10;
 export const spanRowsHeight = 2 * spanRowHeight + 2;
 
 const shortNames: Record<string, string[]> = {
@@ -44,45 +45,103 @@ function visibleBox(frame: PlotFrame, rows: SpanRows, begin: number, end: number
 
 /** @param top upper edge of the step row */
 export function drawSpanRows(renderer: Renderer, frame: PlotFrame, rows: SpanRows, top: number, theme: Theme): void {
-  const middle = top + spanRowHeight / 2 + 0.5;
-  for (const step of rows.steps) {
-    const box = visibleBox(frame, rows, step.begin_seq, step.end_seq);
-    if (!box) continue;
-    renderer.rect(box.x, top, box.width - (box.width > 2 ? 1 : 0), spanRowHeight, theme.sunken);
-    const name = [`step ${step.index}`, `${step.index}`].find(
-      (form) => renderer.measure(form, { bold: true }) + 10 <= box.width,
-    );
-    if (name === undefined) continue;
-    const nameWidth = renderer.measure(name, { bold: true });
-    renderer.text(name, box.x + 5, middle, { fill: theme.ink, bold: true });
-    const peak = `peak ${formatBytes(step.peak_live_bytes)}`;
-    if (nameWidth + renderer.measure(peak, {}) + 24 < box.width)
-      renderer.text(peak, box.x + box.width - 6, middle, { fill: theme.ink2, align: "right" });
-  }
+  drawSteps(renderer, frame, rows, top, theme);
   drawPhases(renderer, frame, rows, top + spanRowHeight + 2, theme);
 }
 
-/** Neighbouring phases that are too narrow for a name share one, as when calls are recomputed within the backward. */
+interface StepBox extends Box {
+  step: Step;
+}
+
+/** All steps in sight are named in one form: "step 7" where that fits each, else numbers, else each second, fifth, tenth … number. */
+function drawSteps(renderer: Renderer, frame: PlotFrame, rows: SpanRows, top: number, theme: Theme): void {
+  const middle = top + spanRowHeight / 2 + 0.5;
+  const boxes = rows.steps.flatMap((step): StepBox[] => {
+    const box = visibleBox(frame, rows, step.begin_seq, step.end_seq);
+    return box ? [{ ...box, step }] : [];
+  });
+  for (const { x, width } of boxes) renderer.rect(x, top, width - (width > 2 ? 1 : 0), spanRowHeight, theme.sunken);
+  const longWidth = (step: Step) => renderer.measure(`step ${step.index}`, { bold: true });
+  // Of the first and the last only a part may be in sight.
+  const whole = boxes.length > 2 ? boxes.slice(1, -1) : boxes;
+  const isLong = whole.every(({ step, width }) => longWidth(step) + namePadding <= width);
+  const stride = isLong ? 1 : stepStride(renderer, whole);
+  for (const { step, x, width } of boxes) {
+    const name = isLong ? `step ${step.index}` : `${step.index}`;
+    const nameWidth = renderer.measure(name, { bold: true });
+    const room = stride > 1 ? frame.left + frame.width - x : width;
+    if (step.index % stride !== 0 || nameWidth + namePadding > room) continue;
+    renderer.text(name, x + (stride > 1 ? 1 : 5), middle, { fill: theme.ink, bold: true, halo: theme.sunken });
+    const peak = `peak ${formatBytes(step.peak_live_bytes)}`;
+    if (nameWidth + renderer.measure(peak, {}) + 24 < width)
+      renderer.text(peak, x + width - 6, middle, { fill: theme.ink2, align: "right" });
+  }
+  if (boxes.length > 0 && !isLong) renderer.text("step", frame.left - 8, middle, { fill: theme.ink3, align: "right" });
+}
+
+/** Of how many steps one is named, so that numbers do not touch. */
+function stepStride(renderer: Renderer, boxes: readonly StepBox[]): number {
+  const name = Math.max(...boxes.map(({ step }) => renderer.measure(`${step.index}`, { bold: true }))) + namePadding;
+  if (boxes.every(({ width }) => name <= width)) return 1;
+  const mean = boxes.reduce((sum, { width }) => sum + width, 0) / boxes.length;
+  return niceCount((2 * name) / mean);
+}
+
+/** The first of 1, 2, 5, 10, 20 … that is not below a number. */
+function niceCount(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
+  return [1, 2, 5, 10].map((factor) => factor * power).find((count) => count >= least)!;
+}
+
+interface PhaseBox extends Box {
+  phase: Phase;
+  /** The longest form that fits; empty where none does. */
+  name: string;
+}
+
+/**
+ * Why a phase shares a name with its neighbours: it is too narrow for one; or it takes turns with another, as when calls are recomputed
+ * within the backward, and not both have room. A name on every seventh of them would seem to be that of the others too.
+ */
+function sharing(boxes: readonly PhaseBox[], index: number): "narrow" | "turns" | null {
+  const at = (distance: number) => boxes[index + distance];
+  const { phase, name, width } = boxes[index]!;
+  const takesTurns = [at(-2), at(2)].some((other) => other?.phase.name === phase.name);
+  if (takesTurns) return [at(-1), at(0), at(1)].some((other) => other?.name === "") ? "turns" : null;
+  return name === "" && width < narrowPhase ? "narrow" : null;
+}
+
+/** Neighbouring phases that have no room for a name share one. */
 function drawPhases(renderer: Renderer, frame: PlotFrame, rows: SpanRows, top: number, theme: Theme): void {
   const middle = top + spanRowHeight / 2 + 0.5;
+  let sharedBy: ReturnType<typeof sharing> = null;
   let unnamed: { left: number; right: number; widths: Map<string, number> } | null = null;
   const nameTogether = () => {
     const all = unnamed ? unnamed.right - unnamed.left : 0;
     // What takes next to nothing of the place gives no name to it.
     const names = unnamed ? [...unnamed.widths].filter(([, width]) => width > 0.1 * all).map(([name]) => name) : [];
-    const text = names.join(" and ");
-    if (unnamed && names.length <= 2 && renderer.measure(text, {}) + 12 <= all)
+    const forms = [names, names.map((name) => shortNames[name]?.at(-1) ?? name)].map((some) => some.join(" and "));
+    const text = forms.find((form) => renderer.measure(form, {}) + 12 <= all);
+    if (unnamed && names.length <= 2 && text)
       renderer.text(text, unnamed.left + 6, middle, { fill: theme.ink2, halo: theme.phase2 });
     unnamed = null;
   };
-  for (const phase of rows.phases) {
+  const boxes = rows.phases.flatMap((phase): PhaseBox[] => {
     const box = visibleBox(frame, rows, phase.begin_seq, phase.end_seq);
-    if (!box) continue;
-    const isNarrow = box.width < narrowPhase;
-    renderer.rect(box.x, top, box.width - (isNarrow ? 0 : 1), spanRowHeight, theme[phaseTone(phase.name)]);
-    const name = fittingName(renderer, phase.name, box.width - 8);
-    if (name || !isNarrow) {
-      nameTogether();
+    return box ? [{ ...box, phase, name: fittingName(renderer, phase.name, box.width - 8) }] : [];
+  });
+  for (const [index, { phase, name, ...box }] of boxes.entries()) {
+    renderer.rect(
+      box.x,
+      top,
+      box.width - (box.width < narrowPhase ? 0 : 1),
+      spanRowHeight,
+      theme[phaseTone(phase.name)],
+    );
+    const why = sharing(boxes, index);
+    if (why !== sharedBy) nameTogether();
+    sharedBy = why;
+    if (why === null) {
       if (name) renderer.text(name, box.x + 4, middle, { fill: theme.ink2 });
       continue;
     }

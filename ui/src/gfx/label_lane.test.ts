@@ -29,17 +29,26 @@ describe("placeLabels", () => {
     expect(placeLabels([label(950, 100)], 3, 0, 1000).placed[0]?.side).toBe("left");
   });
 
-  it("takes steps all over the picture where one step is too narrow for its labels", () => {
-    const steps = Array.from({ length: 100 }, (_, step) => step * 10);
-    const labels = [0, 3, 6].map((shift) =>
+  /** Moments of steps that are `stepWidth` wide, labelled over a lane of 1,000. */
+  function repeated(moments: number[], stepWidth: number): Label[] {
+    const steps = Array.from({ length: 1000 / stepWidth }, (_, step) => step * stepWidth);
+    return moments.map((shift) =>
       label(
         steps.map((x) => x + shift),
         100,
       ),
     );
-    const { placed, dropped } = placeLabels(labels, 3, 0, 1000);
+  }
+
+  it("takes other steps where one step is too narrow for its labels", () => {
+    const { placed, dropped } = placeLabels(repeated([0, 1, 3, 4, 6, 9], 10), 3, 0, 1000);
     expect(dropped).toBe(0);
-    expect(placed.map((one) => Math.floor(one.x / 200))).toEqual([0, 2, 4]);
+    expect(placed.map((one) => one.row)).toEqual([0, 0, 0, 0, 0, 0]);
+  });
+
+  it("drops no label while the lane beside it is empty", () => {
+    const { dropped } = placeLabels(repeated([0, 5, 10, 15, 20, 40, 60, 80, 100, 120, 140, 160], 200), 5, 0, 1000);
+    expect(dropped).toBe(0);
   });
 
   it("drops the least important and counts it", () => {

@@ -13,10 +13,8 @@ const leaderGap = 5;
 const maxShift = 16;
 /** The search for places gives up then; labels are re-placed for every frame. */
 const maxTries = 120;
-/** Of the places at which the same can be seen again. */
+/** Of the places of a label: those that are tried. */
 const mostPlaces = 6;
-/** Labels of one step that is narrower than this would stand on each other: they go to steps all over the picture. */
-const narrowStep = 60;
 
 /** Where a leader ends: in a ring on the curve. */
 export interface Anchor {
@@ -106,35 +104,34 @@ function assignPlaces(labels: readonly Aimed[], rows: number, left: number, righ
   return placeFrom(0) ? placed : null;
 }
 
-/** Places of each label in the order in which they are tried. */
-function placesToTry(labels: readonly Label[], left: number, right: number): Map<Label, readonly Anchor[]> {
-  const repeated = labels.filter((label) => label.anchors.length > mostPlaces);
-  const own = repeated.map((label) => label.anchors[0]!.x);
-  const isNarrow = Math.max(...own) - Math.min(...own) < narrowStep;
-  const inOrder = [...repeated].sort((a, b) => a.anchors[0]!.x - b.anchors[0]!.x);
-  return new Map(
-    labels.map((label) => {
-      const index = isNarrow ? inOrder.indexOf(label) : -1;
-      if (index < 0) return [label, label.anchors.slice(0, mostPlaces)];
-      const wanted = left + ((index + 0.5) / inOrder.length) * (right - left);
-      const nearest = [...label.anchors].sort((a, b) => Math.abs(a.x - wanted) - Math.abs(b.x - wanted));
-      return [label, nearest.slice(0, mostPlaces)];
-    }),
-  );
-}
+/** The places of a label to try, in this order, beside the labels that have a place. @param share of the lane for each label, in pixels */
+type PlaceOrder = (label: Label, placed: readonly PlacedLabel[], share: number) => readonly Anchor[];
+
+/** First those that leave a text its room and its share beside other leaders, the nearest to its own first; then those furthest from other leaders. */
+const spread: PlaceOrder = ({ anchors, width }, placed, share) => {
+  const own = anchors[0]!.x;
+  const enough = Math.max(textIndent + width + gap, share);
+  const order = anchors.map((anchor) => {
+    const room = placed.reduce((least, other) => Math.min(least, Math.abs(other.leaderX - anchor.x)), enough);
+    return { anchor, room, away: Math.abs(anchor.x - own) };
+  });
+  order.sort((a, b) => b.room - a.room || a.away - b.away);
+  return order.slice(0, mostPlaces).map(({ anchor }) => anchor);
+};
+
+/** Leaders side by side and texts one below another take the least room. */
+const together: PlaceOrder = ({ anchors }) => anchors.slice(0, mostPlaces);
 
 const byPlace = (a: Aimed, b: Aimed) => a.x - b.x || a.label.rank - b.label.rank;
 
-/**
- * Keeps labels from the lowest rank up as long as all that are kept have a place; what has none where it belongs is shown where the same
- * can be seen again.
- */
-export function placeLabels(
+/** Keeps labels from the lowest rank up as long as all that are kept have a place. */
+function placeInOrder(
   labels: readonly Label[],
+  order: PlaceOrder,
   rows: number,
   left: number,
   right: number,
-): { placed: PlacedLabel[]; dropped: number } {
+): PlacedLabel[] {
   let placed: PlacedLabel[] = [];
   let kept: Aimed[] = [];
   const keep = (label: Label, anchor: Anchor): boolean => {
@@ -145,9 +142,24 @@ export function placeLabels(
     placed = places;
     return true;
   };
-  const candidates = placesToTry(labels, left, right);
-  for (const label of [...labels].sort((a, b) => a.rank - b.rank || a.anchors[0]!.x - b.anchors[0]!.x))
-    candidates.get(label)!.some((anchor) => keep(label, anchor));
+  const share = (right - left) / labels.length;
+  for (const label of labels) order(label, placed, share).some((anchor) => keep(label, anchor));
+  return placed;
+}
+
+/** Labels all over the lane, each where it belongs or where the same can be seen again; closer together where more of them fit so. */
+export function placeLabels(
+  labels: readonly Label[],
+  rows: number,
+  left: number,
+  right: number,
+): { placed: PlacedLabel[]; dropped: number } {
+  const byRank = [...labels].sort((a, b) => a.rank - b.rank || a.anchors[0]!.x - b.anchors[0]!.x);
+  let placed = placeInOrder(byRank, spread, rows, left, right);
+  if (placed.length < labels.length) {
+    const closer = placeInOrder(byRank, together, rows, left, right);
+    if (closer.length > placed.length) placed = closer;
+  }
   return { placed, dropped: labels.length - placed.length };
 }
 

@@ -15,6 +15,7 @@ const narrow = 4;
 const spikeShare = 0.95;
 const besidePeak = 22;
 const placeStep = 12;
+const besideLeader = 8;
 
 export interface LensPlace {
   x: number;
@@ -47,7 +48,7 @@ export function lensPlace(
   for (let away = besidePeak; away < frame.width; away += placeStep) {
     for (const x of [peakX + away, peakX - away - lensWidth]) {
       if (x < frame.left + 4 || x + lensWidth > frame.left + frame.width - 4) continue;
-      if (covered.some((leader) => leader > x - 4 && leader < x + lensWidth + 4)) continue;
+      if (covered.some((leader) => leader > x - besideLeader && leader < x + lensWidth + besideLeader)) continue;
       if (yAt(frame, highestBetween(curve, frame, x, lensWidth)) > y + lensHeight + 8) return { x, y };
     }
   }

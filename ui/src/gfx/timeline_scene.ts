@@ -178,7 +178,7 @@ function leadersOf(scene: TimelineScene, frame: PlotFrame, rows: SpanRows, lane:
   return [...marked, ...(lane?.placed ?? []).map((label) => label.leaderX)];
 }
 
-/** Where leaders leave no room for the lens, they give way to it if at most one label is lost by that. */
+/** Labels stand beside the lens, and beside what joins it to the peak, if that costs none of them; else it stands between leaders, or costs one. */
 function placeLaneAndLens(
   renderer: Renderer,
   scene: TimelineScene,
@@ -190,13 +190,14 @@ function placeLaneAndLens(
   const lane = laneRows > 0 ? placeLane(renderer, scene, frame, rows, laneRows) : null;
   const wanted = peakSeq !== null && scene.lens && curve && scene.axis === "seq" && isSpike(scene.lens);
   if (!wanted) return { lane, lens: null };
-  const lens = lensPlace(curve, frame, peakSeq, leadersOf(scene, frame, rows, lane));
-  if (lens || !lane) return { lane, lens };
   const room = lensPlace(curve, frame, peakSeq, leadersOf(scene, frame, rows, null));
-  if (!room) return { lane, lens };
-  const beside = placeLane(renderer, scene, frame, rows, laneRows, [room.x - 6, room.x + lensWidth + 6]);
-  const isBetter = beside !== null && beside.placed.length >= lane.placed.length - 1;
-  return isBetter ? { lane: beside, lens: room } : { lane, lens };
+  if (!room || !lane) return { lane, lens: room };
+  const peakX = xAt(frame, peakSeq);
+  const closed: Interval = room.x > peakX ? [peakX + 3, room.x + lensWidth + 8] : [room.x - 8, peakX - 3];
+  const beside = placeLane(renderer, scene, frame, rows, laneRows, closed);
+  const lost = lane.placed.length - (beside?.placed.length ?? 0);
+  const between = lost > 0 ? lensPlace(curve, frame, peakSeq, leadersOf(scene, frame, rows, lane)) : null;
+  return beside && lost <= (between ? 0 : 1) ? { lane: beside, lens: room } : { lane, lens: between };
 }
 
 /** The pinned block where the picture shows it: one that is merged into its band is no reason to dim all others. */

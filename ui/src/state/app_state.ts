@@ -6,7 +6,7 @@ import type { Client } from "../data/client.ts";
 import type { Ledger } from "../data/ledger.ts";
 import type { Axis } from "../data/tile_request.ts";
 import type { Explain, ExplainHeap, Heap, Session, Summary, SummaryHeap } from "../data/types.ts";
-import { encodeState, type Grouping, type Order, type SavedState } from "./url.ts";
+import { encodeState, type Grouping, initialState, type Order, type SavedState } from "./url.ts";
 import { clampWindow, type Window } from "./viewport.ts";
 
 /** The closest zoom, in events. On the time axis the closest zoom is a microsecond. */
@@ -30,20 +30,20 @@ export class AppState {
   readonly ledger = signal<Ledger | null>(null);
   /** Of the acceptance that was opened, or that the session belongs to. */
   readonly acceptance = signal<Acceptance | null>(null);
-  readonly view: Signal<string>;
-  readonly heapIndex: Signal<number>;
-  readonly axis: Signal<Axis>;
-  readonly window: Signal<Window>;
-  readonly cursorSeq: Signal<number>;
-  readonly pinnedRow: Signal<number | null>;
-  readonly measured: Signal<SeqRange | null>;
-  readonly grouping: Signal<Grouping>;
-  private readonly chosenGrouping: Signal<Grouping | null>;
-  readonly order: Signal<Order>;
-  readonly hidden: Signal<readonly string[]>;
-  readonly showLabels: Signal<boolean>;
-  readonly capacityScale: Signal<boolean>;
-  readonly options: Signal<Readonly<Record<string, string>>>;
+  readonly view = signal<string>(initialState.view);
+  readonly heapIndex = signal<number>(0);
+  readonly axis = signal<Axis>("seq");
+  readonly window = signal<Window>({ begin: 0, end: 1 });
+  readonly cursorSeq = signal<number>(0);
+  readonly pinnedRow = signal<number | null>(null);
+  readonly measured = signal<SeqRange | null>(null);
+  readonly grouping = signal<Grouping>("category");
+  private readonly chosenGrouping = signal<Grouping | null>(null);
+  readonly order = signal<Order>("grouped");
+  readonly hidden = signal<readonly string[]>([]);
+  readonly showLabels = signal<boolean>(true);
+  readonly capacityScale = signal<boolean>(false);
+  readonly options = signal<Readonly<Record<string, string>>>({});
   readonly themeName: Signal<ThemeName>;
   /** The mark whose page of the reading guide is open, by its index in the heap. */
   readonly helpMark = signal<number | null>(null);
@@ -51,6 +51,8 @@ export class AppState {
   readonly measureFrom = signal<number | null>(null);
   /** True while the marks stand below the timeline as a table. */
   readonly showMarkTable = signal(false);
+  /** Smaller blocks are merged into their bands by the timeline that is shown. */
+  readonly drawnFromBytes = signal(0);
   /** Sentence for the right end of the status bar: what was merged or left out. */
   readonly reductionNote = signal("");
   /** Sentence that a screen reader speaks. */
@@ -70,34 +72,40 @@ export class AppState {
     themeName: ThemeName,
   ) {
     this.session = signal(session);
-    // A file with static programs only has nothing to say in the overview.
-    const hasOnlyPrograms = session.heaps.length === 0 && session.programs.length > 0;
-    this.view = signal(hasOnlyPrograms && saved.view === "overview" ? "programs" : saved.view);
-    const known = session.heaps.some((heap) => heap.index === saved.heap);
-    this.heapIndex = signal(known ? saved.heap! : (session.heaps.find((heap) => heap.default)?.index ?? 0));
-    this.grouping = signal(saved.grouping ?? "category");
-    this.chosenGrouping = signal(saved.grouping);
-    this.order = signal(saved.order);
-    this.hidden = signal(saved.hidden);
-    this.showLabels = signal(saved.showLabels);
-    this.capacityScale = signal(saved.capacityScale);
-    this.options = signal(saved.options);
     this.themeName = signal(themeName);
     this.heap = computed(() => this.session.value.heaps[this.heapIndex.value] ?? emptyHeap);
     this.summaryHeap = computed(() => this.summary.value?.heaps[this.heapIndex.value] ?? null);
     this.explainHeap = computed(() => this.explain.value?.heaps[this.heapIndex.value] ?? null);
-    const timed = saved.axis === "time" && this.hasTime(this.heap.peek());
-    this.axis = signal(timed ? "time" : "seq");
     this.rangeEnd = computed(() => this.rangeOf(this.heap.value, this.axis.value));
-    const range = this.rangeEnd.peek();
-    this.window = signal(this.clamp(saved.begin ?? 0, saved.end ?? range));
-    this.cursorSeq = signal(
-      Math.min(saved.cursor ?? this.heap.peek().peak_live_seq ?? 0, this.heap.peek().range_end - 1),
-    );
-    this.pinnedRow = signal(saved.pin);
-    const hasRange = saved.measureBegin !== null && saved.measureEnd !== null && saved.measureBegin < saved.measureEnd;
-    this.measured = signal(hasRange ? { begin: saved.measureBegin!, end: saved.measureEnd! } : null);
     this.savedText = computed(() => encodeState(this.saved()));
+    this.restore(saved);
+  }
+
+  /** Shows what an address tells. */
+  restore(saved: SavedState): void {
+    const { heaps, programs } = this.session.peek();
+    const known = heaps.some((heap) => heap.index === saved.heap);
+    batch(() => {
+      // A file with static programs only has nothing to say in the overview.
+      const hasOnlyPrograms = heaps.length === 0 && programs.length > 0;
+      this.view.value = hasOnlyPrograms && saved.view === "overview" ? "programs" : saved.view;
+      this.heapIndex.value = known ? saved.heap! : (heaps.find((heap) => heap.default)?.index ?? 0);
+      this.grouping.value = saved.grouping ?? "category";
+      this.chosenGrouping.value = saved.grouping;
+      this.order.value = saved.order;
+      this.hidden.value = saved.hidden;
+      this.showLabels.value = saved.showLabels;
+      this.capacityScale.value = saved.capacityScale;
+      this.options.value = saved.options;
+      const heap = this.heap.peek();
+      this.axis.value = saved.axis === "time" && this.hasTime(heap) ? "time" : "seq";
+      this.window.value = this.clamp(saved.begin ?? 0, saved.end ?? this.rangeEnd.peek());
+      this.cursorSeq.value = Math.min(saved.cursor ?? heap.peak_live_seq ?? 0, heap.range_end - 1);
+      this.pinnedRow.value = saved.pin;
+      const { measureBegin: begin, measureEnd: end } = saved;
+      this.measured.value = begin !== null && end !== null && begin < end ? { begin, end } : null;
+      this.measureFrom.value = null;
+    });
   }
 
   hasTime(heap: Heap): boolean {

@@ -26,6 +26,8 @@ export interface SavedState {
 
 export const groupings: Grouping[] = ["category", "stack", "module", "file", "function", "size", "lifetime"];
 
+const longestName = 40;
+
 export const initialState: SavedState = {
   view: "overview",
   heap: null,
@@ -80,7 +82,8 @@ export function decodeState(text: string): SavedState {
   const options: Record<string, string> = {};
   for (const [name, value] of parameters) if (/^[a-z][a-z_]*\.[a-z_]+$/.test(name)) options[name] = value;
   return {
-    view: /^[a-z_]+$/.test(view) ? view : initialState.view,
+    // One that does not exist is told to the reader, as far as that can be read.
+    view: view.slice(0, longestName),
     heap: integer(parameters.get("heap")),
     axis: parameters.get("axis") === "time" ? "time" : "seq",
     begin: integer(parameters.get("begin")),

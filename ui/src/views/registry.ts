@@ -40,6 +40,6 @@ export const views: readonly View[] = [
   settingsView,
 ];
 
-export function viewById(id: string): View {
-  return views.find((view) => view.id === id) ?? overviewView;
+export function viewById(id: string): View | null {
+  return views.find((view) => view.id === id) ?? null;
 }

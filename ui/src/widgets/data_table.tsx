@@ -1,14 +1,19 @@
-/** A table that sorts, copies itself as TSV, totals, and draws only the rows that can be seen. */
+/** A table that sorts, copies itself as TSV, totals, leaves out columns where it is narrow, and draws only the rows that can be seen. */
 import type { ComponentChildren } from "preact";
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { toTsv } from "../base/text.ts";
 import { CopyButton } from "./copy_button.tsx";
+import { useSize } from "./picture.tsx";
 
 export interface Column<Row> {
   id: string;
   title: string;
   /** CSS width; columns without one share the rest. */
   width?: string;
+  /** Of a column without a width in pixels: how narrow it may become, in pixels. */
+  leastWidth?: number;
+  /** Set for columns that a narrow table leaves out, the highest first. */
+  givesWay?: number;
   number?: boolean;
   /** The text goes over several lines where it does not fit: for sentences. */
   wraps?: boolean;
@@ -28,7 +33,8 @@ export interface DataTableProps<Row> {
   isRest?: (row: Row) => boolean;
   /** Offers the rows as TSV above the table; for tables whose view has no place of its own for that. */
   copies?: boolean;
-  total?: ComponentChildren;
+  /** What the last row says, by the id of a column. */
+  total?: Readonly<Record<string, ComponentChildren>>;
   selected?: (row: Row) => boolean;
   onSelect?: (row: Row) => void;
   /** CSS height of the scrolling part; without it the table is as high as its rows. */
@@ -54,6 +60,30 @@ export function filledColumns<Row>(columns: readonly Column<Row>[], rows: readon
   return rows.length === 0 ? [...columns] : columns.filter(isFilled);
 }
 
+const leastTextWidth = 110;
+const leastNumberWidth = 76;
+
+function leastWidthOf<Row>({ width, leastWidth, number }: Column<Row>): number {
+  const pixels = /^(\d+)px$/.exec(width ?? "")?.[1];
+  return pixels ? Number(pixels) : (leastWidth ?? (number ? leastNumberWidth : leastTextWidth));
+}
+
+/** The columns that a table of this width has room for, and the least width of them; 0 = a width that is not known yet. */
+export function fittingColumns<Row>(
+  columns: readonly Column<Row>[],
+  width: number,
+): { shown: readonly Column<Row>[]; leastWidth: number } {
+  const sum = (some: readonly Column<Row>[]) => some.reduce((total, column) => total + leastWidthOf(column), 0);
+  let shown = columns;
+  const leavers = columns.filter((column) => column.givesWay !== undefined);
+  leavers.sort((a, b) => b.givesWay! - a.givesWay!);
+  for (const leaver of leavers) {
+    if (width === 0 || sum(shown) <= width) break;
+    shown = shown.filter((column) => column !== leaver);
+  }
+  return { shown, leastWidth: sum(shown) };
+}
+
 export function tableText<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
   return toTsv([columns.map((column) => column.id), ...rows.map((row) => columns.map((column) => column.value(row)))]);
 }
@@ -68,7 +98,9 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     const last = (row: Row) => (props.isRest?.(row) ? 1 : 0);
     return [...rows].sort((a, b) => last(a) - last(b) || sign * compare(column.value(a), column.value(b)));
   }, [rows, sort, columns]);
-  const box = useRef<HTMLDivElement>(null);
+  const [box, size] = useSize<HTMLElement>();
+  const { shown, leastWidth } = fittingColumns(columns, size.width);
+  const isWider = size.width > 0 && leastWidth > size.width;
   const [scrollTop, setScrollTop] = useState(0);
   const windowed = props.maxHeight !== undefined && sorted.length > 60;
   const visibleRows = windowed
@@ -80,41 +112,68 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     setSort((old) => ({ id: column.id, falling: old?.id === column.id ? !old.falling : column.number === true }));
   const table = (
     <section
-      class={props.maxHeight ? "ms-table ms-table--scrolls" : "ms-table"}
+      class={`ms-table ${props.maxHeight ? "ms-table--scrolls" : ""} ${isWider ? "ms-table--wide" : ""}`}
       ref={box}
       style={props.maxHeight ? { maxHeight: props.maxHeight, overflowY: "auto" } : {}}
       onScroll={(event) => windowed && setScrollTop(event.currentTarget.scrollTop)}
       aria-label={props.caption}
       // A scrolling region must be reachable by keyboard.
-      {...(props.maxHeight ? { tabIndex: 0 } : {})}
+      {...(props.maxHeight || isWider ? { tabIndex: 0 } : {})}
     >
-      <table class="ms-table__table" aria-rowcount={sorted.length + 1}>
+      <table
+        class="ms-table__table"
+        aria-rowcount={sorted.length + 1}
+        style={isWider ? { minWidth: `${leastWidth}px` } : {}}
+      >
         <caption class="ms-hidden">{props.caption}</caption>
         <colgroup>
-          {columns.map((column) => (
+          {shown.map((column) => (
             <col key={column.id} style={column.width ? { width: column.width } : {}} />
           ))}
         </colgroup>
-        <TableHead columns={columns} sort={sort} onSort={sortBy} />
+        <TableHead columns={shown} sort={sort} onSort={sortBy} />
         <tbody>
           {first > 0 && <tr style={{ height: `${first * rowHeight}px` }} />}
           {sorted.slice(first, last).map((row) => (
-            <TableRow key={rowKey(row)} row={row} props={props} />
+            <TableRow key={rowKey(row)} row={row} columns={shown} props={props} />
           ))}
           {last < sorted.length && <tr style={{ height: `${(sorted.length - last) * rowHeight}px` }} />}
         </tbody>
-        {props.total && <tfoot>{props.total}</tfoot>}
+        {props.total && <TotalRow columns={shown} total={props.total} />}
       </table>
     </section>
   );
-  if (!props.copies) return table;
+  const leftOut = columns.filter((column) => !shown.includes(column)).map((column) => column.title);
+  if (!props.copies && leftOut.length === 0) return table;
   return (
     <>
       {table}
       <p class="ms-table__copy">
-        <CopyButton plain label="Copy as TSV" about={props.caption} text={() => tableText(columns, sorted)} />
+        {leftOut.length > 0 && <span class="ms-quiet">No room for: {leftOut.join(", ")}. </span>}
+        {props.copies && (
+          <CopyButton plain label="Copy as TSV" about={props.caption} text={() => tableText(columns, sorted)} />
+        )}
       </p>
     </>
+  );
+}
+
+interface TotalRowProps<Row> {
+  columns: readonly Column<Row>[];
+  total: Readonly<Record<string, ComponentChildren>>;
+}
+
+function TotalRow<Row>({ columns, total }: TotalRowProps<Row>) {
+  return (
+    <tfoot>
+      <tr>
+        {columns.map((column, index) => (
+          <td key={column.id} class={column.number ? "ms-table__number" : ""}>
+            {total[column.id] ?? (index === 0 ? "total" : "")}
+          </td>
+        ))}
+      </tr>
+    </tfoot>
   );
 }
 
@@ -153,8 +212,14 @@ function cellClass<Row>({ number, wraps }: Column<Row>): string {
   return number ? "ms-table__number" : wraps ? "ms-table__wrap" : "";
 }
 
-function TableRow<Row>({ row, props }: { row: Row; props: DataTableProps<Row> }) {
-  const { columns, onSelect } = props;
+interface TableRowProps<Row> {
+  row: Row;
+  columns: readonly Column<Row>[];
+  props: DataTableProps<Row>;
+}
+
+function TableRow<Row>({ row, columns, props }: TableRowProps<Row>) {
+  const { onSelect } = props;
   const selected = props.selected?.(row) ?? false;
   return (
     <tr

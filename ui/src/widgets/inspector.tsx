@@ -154,16 +154,17 @@ function Neighbours({ rows }: { rows: readonly Neighbour[] }) {
 type SameRow = Allocation["same_stack"]["rows"][number];
 
 const sameColumns: Column<SameRow>[] = [
-  countColumn("alloc_seq", "from", (row) => row.alloc_seq),
+  countColumn("alloc_seq", "from", (row) => row.alloc_seq, "30%"),
   {
     id: "free_seq",
     title: "to",
+    width: "30%",
     number: true,
     value: (row) => row.free_seq,
     cell: (row) => (row.free_seq === null ? "end" : formatCount(row.free_seq)),
   },
-  countColumn("step", "step", (row) => row.step),
-  bytesColumn("size_bytes", "size", (row) => row.size_bytes),
+  countColumn("step", "step", (row) => row.step, "48px"),
+  bytesColumn("size_bytes", "size", (row) => row.size_bytes, "76px"),
 ];
 
 function SameStack({ fact }: { fact: Allocation }) {

@@ -81,7 +81,7 @@ export function useTimeline(options: TimelineOptions): TimelineData {
     capacityBytes: heap.capacity_bytes,
     capacityScale: app.capacityScale.value,
     peakSeq,
-    peakIsLowerBound: app.summaryHeap.value?.peak.is_lower_bound ?? false,
+    peakIsLowerBound: heap.peak_is_lower_bound,
     fast: false,
     isStill: false,
     showLabels: options.showLabels,

@@ -125,7 +125,7 @@ export function TimelinePlot(props: TimelinePlotProps) {
       {hover && onLabel && <Tooltip x={hover.x} y={hover.y} title="What is this?" lines={["A click tells."]} />}
       {refused && <Tooltip x={refused.x} y={refused.y} title={refused.title} lines={[refused.why]} />}
       {hover && scene.stack && !refused && <HoverTip hover={hover} model={scene.stack} />}
-      {!scene.curve && !error && (
+      {!scene.stack && !error && (
         <p class="ms-plot__wait" role="status">
           Laying out {formatCount(app.heap.value.event_count)} events.
         </p>

@@ -41,7 +41,7 @@ export function shareTexts(app: AppState): ShareTexts {
   const findings = app.explain.value?.findings ?? [];
   // One line of advice: the first that tells what to do.
   const finding = findings.find((one) => one.remedy !== null) ?? findings[0];
-  const bound = app.summaryHeap.value?.peak.is_lower_bound ? "at least " : "";
+  const bound = app.heap.value.peak_is_lower_bound ? "at least " : "";
   return {
     title: `Where the memory goes: ${bound}${formatBytes(heap.peak_live_bytes)} at the peak`,
     conditions: `${source?.title ?? ""}, ${heapName(heap)}${inSteps}${capacity}. Live bytes by event${simulated ? ", on a simulated card" : ""}.`,

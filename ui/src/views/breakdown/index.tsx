@@ -227,15 +227,11 @@ function HolderRows({ selection, holders, columns }: HolderRowsProps) {
       initialSort="bytes"
       maxHeight="none"
       {...(selection.by === "stack" ? pinning : {})}
-      total={
-        <tr>
-          <td colSpan={columns.length - 4}>total</td>
-          <td class="ms-table__number">{formatCount(holders.total_block_count)}</td>
-          <td />
-          <td class="ms-table__number">{formatBytes(holders.total_bytes)}</td>
-          <td>{formatExactBytes(holders.total_bytes)}</td>
-        </tr>
-      }
+      total={{
+        block_count: formatCount(holders.total_block_count),
+        bytes: formatBytes(holders.total_bytes),
+        share: formatExactBytes(holders.total_bytes),
+      }}
     />
   );
 }
@@ -260,8 +256,15 @@ function holderColumns(app: AppState, holders: Holders): Column<Holder>[] {
               ),
               tip,
             },
-            monoColumn<Holder>("shape", "type and shape", (row) => row.shape, "170px"),
-            { id: "since", title: "since", width: "112px", value: (row) => row.since, cell: (row) => row.since ?? "–" },
+            { ...monoColumn<Holder>("shape", "type and shape", (row) => row.shape, "170px"), givesWay: 2 },
+            {
+              id: "since",
+              title: "since",
+              width: "112px",
+              givesWay: 3,
+              value: (row) => row.since,
+              cell: (row) => row.since ?? "–",
+            },
           ],
           holders.rows,
         )
@@ -281,6 +284,7 @@ function holderColumns(app: AppState, holders: Holders): Column<Holder>[] {
       id: "block_count",
       title: "blocks",
       width: "60px",
+      givesWay: 1,
       number: true,
       value: (row) => row.block_count,
       cell: (row) => formatCount(row.block_count),
@@ -289,12 +293,13 @@ function holderColumns(app: AppState, holders: Holders): Column<Holder>[] {
           ? "The profile tells what was there before it by its bytes alone."
           : `${formatCount(row.block_count)} ${plural(row.block_count, "block")}, mean ${formatBytes(row.bytes / Math.max(1, row.block_count))}`,
     },
-    bytesColumn("largest_bytes", "largest", (row) => row.largest_bytes, "76px"),
+    { ...bytesColumn<Holder>("largest_bytes", "largest", (row) => row.largest_bytes, "76px"), givesWay: 4 },
     mainBytesColumn("bytes", "bytes", (row) => row.bytes, "76px"),
     {
       id: "share",
       title: "share",
       width: "154px",
+      givesWay: 5,
       value: (row) => row.bytes / Math.max(1, holders.total_bytes),
       cell: (row) => (
         <ShareBar

@@ -84,15 +84,11 @@ function ChangeTable({ compare, columns }: { compare: Compare; columns: readonly
       columns={columns}
       rows={rows}
       rowKey={(row) => rows.indexOf(row)}
-      total={
-        <tr>
-          <td colSpan={3}>total</td>
-          <td class="ms-table__number">{formatBytes(sum((row) => row.before_bytes))}</td>
-          <td class="ms-table__number">{formatBytes(sum((row) => row.after_bytes))}</td>
-          <td class="ms-table__number">{formatByteChange(compare.heaps[0]?.peak_live_delta_bytes)}</td>
-          <td />
-        </tr>
-      }
+      total={{
+        before_bytes: formatBytes(sum((row) => row.before_bytes)),
+        after_bytes: formatBytes(sum((row) => row.after_bytes)),
+        delta_bytes: formatByteChange(compare.heaps[0]?.peak_live_delta_bytes),
+      }}
     />
   );
 }

@@ -60,7 +60,7 @@ function Sum({ balance, title, rest }: { balance: Balance; title: string; rest: 
       columns={columns}
       rows={rowsOf(balance, rest, categoryLabel)}
       rowKey={(row) => row.key}
-      total={<strong>{formatBytes(balance.used_bytes)} used</strong>}
+      total={{ process: "used", bytes: formatBytes(balance.used_bytes) }}
     />
   );
 }

@@ -96,10 +96,19 @@ function drawBar(renderer: Renderer, app: AppState, props: CapacityBarProps): vo
   // The names of parts keep away from the lines of the edges.
   const taken: Interval[] = edges.map(({ x }) => [x, x]);
   for (const place of placed) drawPartLabel(renderer, place, theme, taken);
+  drawTicks(renderer, total, width, theme.ink3);
+}
+
+/** A name that would touch the one before it is left out. */
+function drawTicks(renderer: Renderer, total: number, width: number, fill: string): void {
+  let taken = Number.NEGATIVE_INFINITY;
   for (const tick of byteTicks(total)) {
-    const x = 1 + (tick.value / total) * width;
-    const align = x < 20 ? "left" : x > width - 30 ? "right" : "center";
-    renderer.text(tick.label, x, barTop + barHeight + 14, { fill: theme.ink3, align });
+    const textWidth = renderer.measure(tick.label, {});
+    const middle = 1 + (tick.value / total) * width;
+    const left = Math.min(Math.max(0, middle - textWidth / 2), renderer.width - textWidth);
+    if (left < taken + 8) continue;
+    renderer.text(tick.label, left, barTop + barHeight + 14, { fill });
+    taken = left + textWidth;
   }
 }
 

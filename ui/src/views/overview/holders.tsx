@@ -64,14 +64,11 @@ function HolderTable({ rows, totalBytes, totalBlocks }: HolderTableProps) {
         rows={rows}
         rowKey={(row) => row.key}
         isRest={(row) => row.isRest}
-        total={
-          <tr>
-            <td colSpan={3}>total</td>
-            <td class="ms-table__number">{formatCount(totalBlocks)}</td>
-            <td class="ms-table__number">{formatBytes(totalBytes)}</td>
-            <td>{formatExactBytes(totalBytes)}</td>
-          </tr>
-        }
+        total={{
+          block_count: formatCount(totalBlocks),
+          bytes: formatBytes(totalBytes),
+          share: formatExactBytes(totalBytes),
+        }}
       />
     </section>
   );
@@ -107,12 +104,13 @@ function holderColumns(theme: "light" | "dark", rows: readonly HolderRow[], tota
       width: "104px",
       value: (row) => (row.isRest ? "" : categoryLabel(row.category)),
     },
-    countColumn("block_count", "blocks", (row) => row.blockCount, "56px"),
+    { ...countColumn<HolderRow>("block_count", "blocks", (row) => row.blockCount, "56px"), givesWay: 1 },
     mainBytesColumn("bytes", "bytes", (row) => row.bytes, "76px"),
     {
       id: "share",
       title: "share of the peak",
       width: "154px",
+      givesWay: 2,
       value: (row) => row.bytes / Math.max(1, totalBytes),
       cell: (row) => (
         <ShareBar

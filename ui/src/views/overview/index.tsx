@@ -159,7 +159,7 @@ function Steps({ explain }: { explain: ExplainHeap }) {
 function NotInThisFile() {
   const app = useApp();
   const summary = app.summaryHeap.value;
-  const ofProfile = summary?.peak.used ? profileMissing(summary) : [];
+  const ofProfile = summary?.peak.used ? profileMissing(summary, app.session.value.programs.length > 0) : [];
   const missing: Missing[] = [...app.session.value.missing, ...ofProfile];
   if (missing.length === 0) return null;
   return (

@@ -77,10 +77,12 @@ describe("an XLA profile", () => {
     expect(profileRows(summary).map((row) => row.blockCount)).toEqual([null, null, 2, 1, 9]);
   });
   it("says how much of its peak it cannot tell", () => {
-    expect(profileMissing(summary).map((one) => one.why)).toEqual([
+    expect(profileMissing(summary, false).map((one) => one.why)).toEqual([
+      "10 B (10.0 %) of the peak is reserved by programs; a profile records it as one number.",
       "60 B (60.0 %) of the peak was in use when the profiler began; a profile names only what it saw.",
       "6 B (6.0 %) of the peak carries no operation in this profile.",
     ]);
+    expect(profileMissing(summary, true)[0]?.how_to_get).toContain("Static programs");
   });
 });
 

@@ -165,25 +165,34 @@ export function profileHeld(summary: SummaryHeap): CategoryBytes[] {
   return held.sort((one, two) => order.indexOf(one.category) - order.indexOf(two.category));
 }
 
-/** A share of the peak that is worth a sentence when nothing is known of it. */
+/** A share of the peak, or of its heap, that is worth a sentence when nothing is known of it. */
 const missingShare = 0.02;
 
-/** What an XLA profile cannot tell of its peak, with how much that is. */
-export function profileMissing(summary: SummaryHeap): Missing[] {
+/** What an XLA profile cannot tell of its peak, with how much that is. @param hasPrograms true where its static programs are known */
+export function profileMissing(summary: SummaryHeap, hasPrograms: boolean): Missing[] {
   const held = profileHeld(summary);
   const total = Math.max(1, summary.peak.used?.bytes ?? summary.peak.live.bytes);
   const bytesOf = (category: string) => held.find((one) => one.category === category)?.bytes ?? 0;
   const amount = (bytes: number) => `${formatBytes(bytes)} (${formatShare(bytes / total)})`;
   const before = bytesOf("before_recording");
   const unnamed = bytesOf("unnamed");
+  const stack = bytesOf("stack");
   const missing: Missing[] = [];
+  if (stack > missingShare * total)
+    missing.push({
+      what: "what lies in the stack",
+      why: `${amount(stack)} of the peak is reserved by programs; a profile records it as one number.`,
+      how_to_get: hasPrograms
+        ? "Static programs lists the buffers of each program of this file."
+        : "Record the programs with the profile, or open a dump of XLA beside it.",
+    });
   if (before > missingShare * total)
     missing.push({
       what: "who allocated before the recording",
       why: `${amount(before)} of the peak was in use when the profiler began; a profile names only what it saw.`,
       how_to_get: "Start the profiler before the model is built.",
     });
-  if (unnamed > missingShare * total)
+  if (unnamed > missingShare * (total - stack))
     missing.push({
       what: "names of operations",
       why: `${amount(unnamed)} of the peak carries no operation in this profile.`,

@@ -144,13 +144,7 @@ function ProgramBody({ attributes, scene: parts }: BodyProps) {
         maxHeight="420px"
         selected={(row) => row.index === selected}
         onSelect={(row) => setSelected(row.index === selected ? null : row.index)}
-        total={
-          <tr>
-            <td colSpan={4}>total</td>
-            <td class="ms-table__number">{formatBytes(totalBytes)}</td>
-            <td colSpan={2}>{formatExactBytes(totalBytes)}</td>
-          </tr>
-        }
+        total={{ size_bytes: <span title={formatExactBytes(totalBytes)}>{formatBytes(totalBytes)}</span> }}
       />
     </div>
   );

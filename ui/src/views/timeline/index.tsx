@@ -22,6 +22,7 @@ function Timeline() {
   const keep = (next: TimelineScene) => {
     if (scene?.stack === next.stack && scene.curve === next.curve && scene.theme === next.theme) return;
     setScene(next);
+    app.drawnFromBytes.value = next.stack?.minBytes ?? 0;
     app.reductionNote.value = next.stack ? reductionNote(next.stack, eventsPerColumn(app, next.stack)) : "";
   };
   return (
@@ -35,6 +36,11 @@ function Timeline() {
             marks={legendMarks(scene)}
           />
         )}
+        {isReadingRun(app) && (
+          <span class="ms-quiet" role="status">
+            Finding steps, phases and labels.
+          </span>
+        )}
         <span class="ms-subbar__hint">drag to pan · wheel to zoom · shift-drag to measure</span>
       </div>
       <TimelinePlot label={timelineSentence(app)} showLabels={app.showLabels.value} showGauge onScene={keep} />
@@ -42,6 +48,10 @@ function Timeline() {
       <MarkTable />
     </>
   );
+}
+
+function isReadingRun(app: AppState): boolean {
+  return app.explain.value === null && app.explainError.value === null;
 }
 
 /** A report holds tiles of some ranges only; what is seen may be coarser than the window asks for. */

@@ -14,11 +14,19 @@ type Row = Mark & { index: number };
 const columns: Column<Row>[] = [
   { id: "kind", title: "mark", width: "190px", value: (mark) => mark.name },
   countColumn("step", "step", (mark) => mark.step, "60px"),
-  countColumn("begin_seq", "from", (mark) => mark.begin_seq),
-  countColumn("end_seq", "to", (mark) => mark.end_seq),
+  { ...countColumn<Row>("begin_seq", "from", (mark) => mark.begin_seq), givesWay: 1 },
+  { ...countColumn<Row>("end_seq", "to", (mark) => mark.end_seq), givesWay: 2 },
   bytesColumn("bytes", "bytes", (mark) => mark.bytes, "100px"),
-  { id: "text", title: "what it is", value: (mark) => mark.text, tip: (mark) => mark.text },
-  { id: "reading", title: "how to read it", width: "30%", value: (mark) => mark.reading, tip: (mark) => mark.reading },
+  { id: "text", title: "what it is", leastWidth: 300, wraps: true, value: (mark) => mark.text },
+  {
+    id: "reading",
+    title: "how to read it",
+    width: "38%",
+    leastWidth: 380,
+    wraps: true,
+    givesWay: 3,
+    value: (mark) => mark.reading,
+  },
   {
     id: "guide",
     title: "guide",
