@@ -29,7 +29,7 @@ int RunReport(const Arguments& arguments, Console& console) {
 constexpr FlagSpec kFlags[] = {
     {"--output", "-o", "FILE", "Write to this file; its ending says what: .html, .svg, .png, .json, .md, .csv"},
     {"--redact", "", "", "Without folders, host names and metadata of the user's program"},
-    {"--full", "", "", "With .html: close-ups of the whole run, up to 250 MB"},
+    {"--full", "", "", "With .html: everything, whatever the size of the file"},
     kThemeFlag,
     kFormatFlag,
     kQuietFlag,

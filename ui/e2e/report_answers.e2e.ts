@@ -37,6 +37,17 @@ function plainTable(table: Table, columns: readonly string[]): Record<string, un
 }
 
 const flameColumns = "parent depth bytes self_bytes block_count name function file line group stack useful".split(" ");
+const curveColumns = {
+  columns:
+    "begin_seq at_seq live_min_bytes live_max_bytes live_last_bytes block_max_bytes reserved_max_bytes reserved_last_bytes pending_max_bytes oom_count".split(
+      " ",
+    ),
+};
+const stackColumns = {
+  columns: "begin_seq at_seq hidden_bytes unrecorded_bytes".split(" "),
+  bands: ["bytes"],
+  runs: "column_begin column_end y0_bytes y1_bytes group allocation block_count".split(" "),
+};
 const stateColumns = {
   segments: "address size_bytes used_bytes pool stream begin_seq block_begin block_end hole_begin hole_end".split(" "),
   blocks: "segment offset_bytes size_bytes requested_bytes state allocation group".split(" "),
@@ -144,6 +155,34 @@ describe.skipIf(!program).each(samples.map((file) => [file.split("/").at(-1)!, f
     ]) {
       const question = { heap: heap.index, q, limit: 50 };
       expect(await report.json("search", question)).toEqual(await served("search", question));
+    }
+  });
+
+  it("pictures of a window", async () => {
+    const below = random(6);
+    const groupings = ["category", "stack", "module", "file", "function", "size", "lifetime"];
+    for (let i = 0; i < 24; i += 1) {
+      const axis = i % 4 === 3 && heap.has.includes("time") ? "time" : "seq";
+      const rangeEnd = axis === "time" ? heap.duration_ns! : heap.range_end;
+      const begin = below(rangeEnd - 1);
+      const end = begin + 1 + below(rangeEnd - begin);
+      const columns = 1 + below(axis === "time" ? 900 : Math.min(900, end - begin));
+      const question = { kind: "live_curve", heap: heap.index, axis, begin, end, columns };
+      const stack = {
+        ...question,
+        kind: "alloc_stack",
+        group: groupings[i % groupings.length]!,
+        order: i % 3 === 0 ? "allocation" : "grouped",
+        hide: i % 5 === 0 ? "1" : "",
+        min_bytes: 2 ** below(21),
+        max_runs: i % 2 === 0 ? 300 : 20_000,
+      };
+      for (const asked of [question, stack]) {
+        const [made, wanted] = [await report.frame("tile", asked), await servedFrame("tile", asked)];
+        expect(made.attributes).toEqual(wanted.attributes);
+        for (const [table, names] of Object.entries(asked.kind === "live_curve" ? curveColumns : stackColumns))
+          expect(plainTable(made.table(table), names)).toEqual(plainTable(wanted.table(table), names));
+      }
     }
   });
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "base/units.h"
@@ -25,13 +26,11 @@ constexpr uint64_t kSpanLimit = 2000;           // what the page asks for
 constexpr uint64_t kRunLimit = 2000;            // what the page asks for
 constexpr uint64_t kProfileHolderLimit = 5000;  // what the page asks for
 constexpr size_t kExampleCount = 100;
-constexpr size_t kPackFromBytes = 2000;        // below that, packing saves nothing
-constexpr uint32_t kWholeRunEvents = 120'000;  // runs of up to so many events are held in close-ups everywhere
-constexpr uint32_t kRichEvents = 4'000'000;    // up to here, also pictures in other colours and moments of steps
+constexpr size_t kPackFromBytes = 2000;      // below that, packing saves nothing
+constexpr uint32_t kLensEvents = 26;         // what the page asks for
+constexpr uint32_t kRichEvents = 4'000'000;  // up to here, also pictures in other colours and moments of steps
 constexpr size_t kMostMoments = 24;
-constexpr uint64_t kMostRectangles = 20'000;  // what the page asks for
-constexpr uint64_t kFullLimitBytes = 250'000'000;
-constexpr size_t kFullExampleCount = 5000;
+constexpr uint64_t kMostRectangles = 20'000;      // what the page asks for
 constexpr uint64_t kSmallestBlockFraction = 256;  // blocks below 1/256 of the peak are merged in the whole picture
 
 constexpr uint64_t kShareOfDetails = 4;  // one part of so many is kept free for close-ups and moments
@@ -61,13 +60,18 @@ class Embedder {
     if (!is_added) left_out_.insert(wanted.kind);
   }
 
-  void AddRun(HeapEntry& heap, uint64_t most_bytes) { runs_.push_back(AddRunOf(session_, heap, most_bytes, answers_)); }
+  /// True when the run is in the file as a whole: the page makes all pictures and figures of its events itself.
+  bool AddRun(HeapEntry& heap, uint64_t most_bytes) {
+    runs_.push_back(AddRunOf(session_, heap, most_bytes, answers_));
+    return runs_.back().IsWhole();
+  }
   /// What is left for `heap_count` runs when a part is kept for what comes after them.
   uint64_t RoomForEachRun(uint64_t heap_count) const {
     return (answers_.RoomBytes() - answers_.RoomBytes() / kShareOfDetails) / heap_count;
   }
 
-  std::string Finish(std::vector<std::string> notes) const {
+  std::string Finish() const {
+    std::vector<std::string> notes;
     for (const EmbeddedRun& run : runs_) {
       for (std::string& note : NotesOf(run)) notes.push_back(std::move(note));
     }
@@ -114,23 +118,17 @@ class HeapReport {
     embedder_.Add(
         {"spans", Base().Set("begin", uint64_t{0}).Set("end", range_end_).Set("limit", kSpanLimit), "recorded spans"});
   }
-  void AddDetails(bool full) {
-    if (range_end_ > kCloseUpEvents && peak_seq_ != kNone) AddCloseUp(peak_seq_);
-    const std::vector<uint32_t>& out_of_memory = heap_.heap_index.OutOfMemory();
-    for (size_t i = 0; i < std::min(out_of_memory.size(), kMostOutOfMemory); ++i) {
-      AddMoment(out_of_memory[i]);
-      if (range_end_ > kCloseUpEvents) AddCloseUp(out_of_memory[i]);
-    }
-    if (const auto duration_ns = heap_.heap_index.Time().DurationNs())
-      AddTiles("time", 0, static_cast<uint64_t>(*duration_ns) + 1);
-    AddExamples(full ? kFullExampleCount : kExampleCount);
+  void AddRun(uint64_t most_bytes) { is_whole_ = embedder_.AddRun(heap_, most_bytes); }
+  void AddDetails() {
     AddAddressMap("category");
     if (is_mostly_unknown_) AddAddressMap("stack");
-    if (full || range_end_ <= kWholeRunEvents) AddWholeRun();
+    if (const auto duration_ns = heap_.heap_index.Time().DurationNs())
+      AddTiles("time", 0, static_cast<uint64_t>(*duration_ns) + 1);
+    if (!is_whole_) AddParts();
   }
+  bool IsWhole() const { return is_whole_; }
   bool IsRich() const { return range_end_ <= kRichEvents; }
-  // What the page can be switched to: other colours and groupings, and the segments at the moments that its labels
-  // name.
+  // What the page can be switched to: other colours and groupings.
   void AddChoices() {
     for (const std::string_view by : {"function", "file", "module", "shape"}) AddHolders(by);
     if (!IsRich()) return;
@@ -145,6 +143,18 @@ class HeapReport {
 
  private:
   Parameters Base() const { return Parameters().Set("heap", heap_.index); }
+
+  // Of a run that is kept in part: close-ups of some ranges and the facts of some blocks and moments.
+  void AddParts() {
+    if (peak_seq_ != kNone) AddLens(peak_seq_);
+    if (range_end_ > kCloseUpEvents && peak_seq_ != kNone) AddCloseUp(peak_seq_);
+    const std::vector<uint32_t>& out_of_memory = heap_.heap_index.OutOfMemory();
+    for (size_t i = 0; i < std::min(out_of_memory.size(), kMostOutOfMemory); ++i) {
+      AddMoment(out_of_memory[i]);
+      if (range_end_ > kCloseUpEvents) AddCloseUp(out_of_memory[i]);
+    }
+    AddExamples(kExampleCount);
+  }
 
   void AddTiles(std::string_view axis, uint64_t begin, uint64_t end) {
     const uint64_t columns = axis == "seq" ? std::min<uint64_t>(kColumnCount, end - begin) : kColumnCount;
@@ -187,10 +197,10 @@ class HeapReport {
     const uint32_t begin = std::min(seq - std::min(seq, kCloseUpEvents / 2), range_end_ - kCloseUpEvents);
     AddTiles("seq", begin, begin + kCloseUpEvents);
   }
-  // Each window of up to half a close-up lies within one of them.
-  void AddWholeRun() {
-    if (range_end_ <= kCloseUpEvents) return;
-    for (uint32_t seq = kCloseUpEvents / 2; seq < range_end_; seq += kCloseUpEvents / 2) AddCloseUp(seq);
+  // The few events that the page puts under a lens.
+  void AddLens(uint32_t seq) {
+    const uint32_t begin = seq - std::min(seq, kLensEvents / 2);
+    AddTiles("seq", begin, std::min(range_end_, begin + kLensEvents));
   }
   void AddMoment(uint32_t seq) {
     embedder_.Add({"cursor", Base().Set("seq", seq), "moments"});
@@ -224,6 +234,7 @@ class HeapReport {
   uint32_t range_end_;
   uint32_t peak_seq_;
   bool is_mostly_unknown_;
+  bool is_whole_ = false;
 };
 
 void AddPrograms(SessionIndex& session, Embedder& embedder) {
@@ -259,12 +270,13 @@ void AddComparison(SessionIndex& session, Embedder& embedder) {
   }
 }
 
-// The segments at the events that the labels of each run point at.
+// Of runs that are kept in part: the segments at the events that the labels point at.
 Status AddLabelledMoments(SessionIndex& session, std::vector<HeapReport>& heaps) {
-  if (std::none_of(heaps.begin(), heaps.end(), [](const HeapReport& heap) { return heap.IsRich(); })) return {};
+  const auto needs_moments = [](const HeapReport& heap) { return heap.IsRich() && !heap.IsWhole(); };
+  if (std::none_of(heaps.begin(), heaps.end(), needs_moments)) return {};
   MEMSTRATA_ASSIGN_OR_RETURN(const ExplainAnswer explained, Explain(session.store(), {}));
   for (size_t i = 0; i < std::min(heaps.size(), explained.heaps.size()); ++i) {
-    if (!heaps[i].IsRich()) continue;
+    if (!needs_moments(heaps[i])) continue;
     std::vector<uint32_t> seqs;
     for (const MarkLabel& label : LabelsOf(explained.heaps[i])) seqs.push_back(label.seqs.front());
     for (const StepExplained& step : explained.heaps[i].steps) seqs.push_back(step.span.begin_seq);
@@ -279,7 +291,7 @@ Status AddLabelledMoments(SessionIndex& session, std::vector<HeapReport>& heaps)
 Status WriteHtmlReport(SessionIndex& session, const HtmlReportOptions& options, ByteSink& sink) {
   MEMSTRATA_ASSIGN_OR_RETURN(const std::string empty_page, SingleFilePage("{}"));
   constexpr uint64_t kRoomForNotes = 20'000;
-  const uint64_t limit_bytes = options.full ? kFullLimitBytes : options.limit_bytes;
+  const uint64_t limit_bytes = options.full ? std::numeric_limits<uint64_t>::max() : options.limit_bytes;
   Embedder embedder(session, limit_bytes - std::min<uint64_t>(limit_bytes, empty_page.size() + kRoomForNotes));
   for (const std::string_view name : {"session", "summary", "explain", "oom", "ledger", "acceptance"})
     embedder.Add({name, {}, name});
@@ -289,18 +301,11 @@ Status WriteHtmlReport(SessionIndex& session, const HtmlReportOptions& options, 
   AddComparison(session, embedder);
   if (session.store().sources.size() > 1) embedder.Add({"ranks", {}, "the comparison of ranks"});
   AddPrograms(session, embedder);
-  for (size_t i = 0; i < session.heaps().size(); ++i)
-    embedder.AddRun(*session.heaps()[i], embedder.RoomForEachRun(session.heaps().size() - i));
-  for (HeapReport& heap : heaps) heap.AddDetails(options.full);
+  for (size_t i = 0; i < heaps.size(); ++i) heaps[i].AddRun(embedder.RoomForEachRun(heaps.size() - i));
+  for (HeapReport& heap : heaps) heap.AddDetails();
   for (HeapReport& heap : heaps) heap.AddChoices();
   MEMSTRATA_TRY(AddLabelledMoments(session, heaps));
-  const std::vector<std::string> notes = {
-      fmt::format(
-          "The whole run is drawn in at most {} columns, with close-ups of {} events {}.", FormatCount(kColumnCount),
-          FormatCount(kCloseUpEvents),
-          options.full ? "everywhere" : "everywhere in a short run, else round the peak and each out of memory"),
-  };
-  MEMSTRATA_ASSIGN_OR_RETURN(const std::string document, SingleFilePage(embedder.Finish(notes)));
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::string document, SingleFilePage(embedder.Finish()));
   return sink.Write(document);
 }
 

@@ -10,7 +10,7 @@ namespace memstrata {
 struct HtmlReportOptions {
   /// The answers that do not fit are left out, and the page says which kinds.
   uint64_t limit_bytes = 5'000'000;
-  /// Close-ups of the whole run and many more blocks, up to 250 MB.
+  /// All of every run, whatever the size of the file.
   bool full = false;
 };
 

@@ -17,6 +17,7 @@ interface TileAnswer {
   fixed: string;
   begin: number;
   end: number;
+  columns: number;
 }
 
 /** What must be equal for one tile to stand in for another. */
@@ -45,7 +46,7 @@ export class EmbeddedSource implements DataSource {
       if (!key.startsWith("tile?")) continue;
       const parameters = Object.fromEntries(new URLSearchParams(key.slice(5)));
       const [begin, end] = [Number(parameters.begin), Number(parameters.end)];
-      this.tiles.push({ key, fixed: fixedPart(parameters), begin, end });
+      this.tiles.push({ key, fixed: fixedPart(parameters), begin, end, columns: Number(parameters.columns) });
     }
   }
 
@@ -75,10 +76,11 @@ export class EmbeddedSource implements DataSource {
   }
 
   async frame(question: string, parameters: Parameters): Promise<Frame> {
-    const key = question === "tile" ? this.bestTile(parameters) : questionKey(question, parameters);
-    const isHeld = Object.hasOwn(this.answers, key);
-    const computed = isHeld ? undefined : await this.run(parameters)?.frame(question, parameters);
-    return computed ?? this.heldFrame(key);
+    const asked = questionKey(question, parameters);
+    if (this.holds(asked)) return this.heldFrame(asked);
+    const tile = question === "tile" ? this.bestTile(parameters) : null;
+    if (tile?.isFine) return this.heldFrame(tile.key);
+    return (await this.run(parameters)?.frame(question, parameters)) ?? this.heldFrame(tile?.key ?? asked);
   }
 
   private async heldFrame(key: string): Promise<Frame> {
@@ -89,6 +91,11 @@ export class EmbeddedSource implements DataSource {
 
   holdsRun(heap: number): boolean {
     return this.holds(questionKey("run", { heap }));
+  }
+
+  /** Figures of a few events stand in only where the blocks of a run are kept in part. */
+  holdsWholeRun(heap: number): boolean {
+    return this.holdsRun(heap) && !this.holds(questionKey("run_levels", { heap }));
   }
 
   /** What answers about any event of the heap that a question is about. */
@@ -133,15 +140,16 @@ export class EmbeddedSource implements DataSource {
     throw new SourceError("not_embedded", "This report does not hold that. Open the original file to see it.");
   }
 
-  /** The narrowest embedded tile that covers the window, else the widest. */
-  private bestTile(parameters: Parameters): string {
+  /** The narrowest embedded tile that covers the window, else the widest; fine: of just that range, with no fewer columns. */
+  private bestTile(parameters: Parameters): { key: string; isFine: boolean } {
     const texts = Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, String(value ?? "")]));
     const fixed = fixedPart(texts);
     const [begin, end] = [Number(texts.begin), Number(texts.end)];
-    const candidates = this.tiles
-      .filter((tile) => tile.fixed === fixed)
-      .sort((a, b) => a.end - a.begin - (b.end - b.begin));
+    const width = (tile: TileAnswer) => tile.end - tile.begin;
+    const candidates = this.tiles.filter((tile) => tile.fixed === fixed).sort((a, b) => width(a) - width(b));
     const covering = candidates.find((tile) => tile.begin <= begin && tile.end >= end);
-    return (covering ?? candidates.at(-1))?.key ?? questionKey("tile", parameters);
+    const isSame = covering !== undefined && covering.begin === begin && covering.end === end;
+    const isFine = isSame && covering.columns >= Number(texts.columns);
+    return { key: (covering ?? candidates.at(-1))?.key ?? questionKey("tile", parameters), isFine };
   }
 }

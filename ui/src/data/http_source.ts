@@ -43,6 +43,10 @@ export class HttpSource implements DataSource {
     return true;
   }
 
+  holdsWholeRun(): boolean {
+    return true;
+  }
+
   heldSeqs(): null {
     return null;
   }

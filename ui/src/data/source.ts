@@ -17,6 +17,8 @@ export interface DataSource {
   holds(question: string): boolean;
   /** True where any event and block of a heap can be asked about, as far as the report keeps them. */
   holdsRun(heap: number): boolean;
+  /** The same where nothing was left out of it. */
+  holdsWholeRun(heap: number): boolean;
   /** The events of a heap for which a question about one event is answered; null: for all. */
   heldSeqs(question: string, heap: number): readonly number[] | null;
   /** Adds a file to the session of a running server. */

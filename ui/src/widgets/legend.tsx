@@ -20,8 +20,8 @@ export function Legend({
 }) {
   const app = useApp();
   const hidden = app.hidden.value;
-  // What is left when a group is hidden is drawn by the engine; a report does not have it.
-  const { isLive } = app.client.source;
+  // What is left when a group is hidden is laid out again; a report that keeps a part of the blocks cannot do that.
+  const canHide = app.client.source.holdsWholeRun(app.heapIndex.value);
   const toggle = (key: string, isolate: boolean) => {
     const others = groups.map((group) => String(group.id)).filter((other) => other !== key);
     const isolated = !hidden.includes(key) && others.every((other) => hidden.includes(other));
@@ -30,14 +30,14 @@ export function Legend({
   };
   return (
     <div class="ms-legend">
-      {!isLive &&
+      {!canHide &&
         groups.map((group, index) => (
           <span key={group.key} class="ms-legend__item ms-legend__item--mark" title={groupTitle(group)}>
             <Swatch fill={fills[index]!} />
             {group.label}
           </span>
         ))}
-      {isLive &&
+      {canHide &&
         groups.map((group, index) => (
           <button
             type="button"

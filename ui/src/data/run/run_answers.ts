@@ -4,6 +4,7 @@ import { type Parameters, SourceError } from "../source.ts";
 import type { Allocation, Cursor, RangeSummary } from "../types.ts";
 import { addressText, type RunAddresses } from "./run_addresses.ts";
 import { levelAt, type RunLevels } from "./run_levels.ts";
+import { hiddenGroups } from "./run_stack.ts";
 import { neighboursOf } from "./run_state.ts";
 import { flagPreexisting, type RunStore } from "./run_store.ts";
 
@@ -88,12 +89,7 @@ export function cursorAt(parts: RunParts, seq: number): Cursor {
 function forEachShown(run: RunStore, parameters: Parameters, visit: (index: number) => boolean): void {
   const at = run.momentAt(numberOf(parameters, "seq"));
   const grouping = String(parameters.group ?? "category");
-  const hidden = new Set(
-    String(parameters.hide ?? "")
-      .split(",")
-      .filter((id) => id !== "")
-      .map(Number),
-  );
+  const hidden = hiddenGroups(parameters);
   const live = run.order().filter((index) => run.isLive(index, at) && !hidden.has(run.groupOf(index, grouping)));
   if (parameters.order !== "allocation") {
     // Stable: within a group, blocks lie in allocation order.

@@ -33,15 +33,23 @@ export class RunLevels {
   }
   /** Given back by the program and not free yet. */
   pending(): Level {
-    return this.keep("pending", () => {
-      const level = this.empty();
-      for (let i = 0; i < this.run.count; i += 1) {
-        if (this.run.freeRequested[i] === noneU32) continue;
-        level.after[this.run.freeRequested[i]!]! += this.run.sizeOf(i);
-        if (this.run.free[i] !== noneU32) level.after[this.run.free[i]!]! -= this.run.sizeOf(i);
-      }
-      return sumUp(level);
-    });
+    return this.keep("pending", () => this.givenBack(0));
+  }
+  /** The same without blocks that the very next event frees, else every free would show as a spike. */
+  waiting(): Level {
+    return this.keep("waiting", () => this.givenBack(1));
+  }
+
+  /** Of blocks that are freed more than so many events later. */
+  private givenBack(events: number): Level {
+    const level = this.empty();
+    for (let i = 0; i < this.run.count; i += 1) {
+      const requested = this.run.freeRequested[i]!;
+      if (requested === noneU32 || this.run.free[i]! <= requested + events) continue;
+      level.after[this.run.freeRequested[i]!]! += this.run.sizeOf(i);
+      if (this.run.free[i] !== noneU32) level.after[this.run.free[i]!]! -= this.run.sizeOf(i);
+    }
+    return sumUp(level);
   }
 
   private keep(name: string, make: () => Level): Level {

@@ -9,6 +9,7 @@ import { KeptLevels, RunLevels } from "./run_levels.ts";
 import { search } from "./run_search.ts";
 import { state } from "./run_state.ts";
 import { RunStore } from "./run_store.ts";
+import { tile } from "./run_tiles.ts";
 
 /** Frames of a heap's run by name; null where the file does not have one. */
 export type RunFrames = (name: "run" | "run_addresses" | "run_times" | "run_levels") => Promise<Frame | null>;
@@ -41,6 +42,7 @@ export class RunSource {
   async frame(question: string, parameters: Parameters): Promise<Frame | undefined> {
     const parts = await this.open();
     if (question === "flame") return flame(whole(parts).run, parameters);
+    if (question === "tile") return parts.run.isWhole ? (tile(parts, parameters) ?? undefined) : undefined;
     if (question === "state") return state(whole(parts), parameters);
     return undefined;
   }

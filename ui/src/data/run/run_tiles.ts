@@ -1,0 +1,146 @@
+/** Tiles of a run: a range of the axis in columns, as the engine answers to `tile` (the same rules as src/index/column_grid.cpp). */
+import type { Frame } from "../frame.ts";
+import type { Parameters } from "../source.ts";
+import { type Columns, frameOf } from "./made_frame.ts";
+import { numberOf, type RunParts } from "./run_answers.ts";
+import { type Level, levelAt } from "./run_levels.ts";
+import { layStack } from "./run_stack.ts";
+
+export interface Grid {
+  /** One more than there are columns. */
+  beginSeq: Uint32Array;
+  /** The event whose state a column shows: the first with the highest live bytes in it. */
+  atSeq: Uint32Array;
+}
+
+/** The first event at or after an offset. */
+function firstAtOrAfter(times: Float64Array, offset: number): number {
+  let [low, high] = [0, times.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (times[middle]! < offset) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function edges(parts: RunParts, parameters: Parameters): number[] {
+  const [begin, end, count] = ["begin", "end", "columns"].map((name) => numberOf(parameters, name));
+  const width = end! - begin!;
+  const { times } = parts;
+  const isTime = parameters.axis === "time";
+  return Array.from({ length: count! + 1 }, (_, column) => {
+    if (!isTime) return begin! + Math.floor((width * column) / count!);
+    // The last column also holds the events at the very end of the recording.
+    if (column === count && end! >= times!.at(-1)!) return parts.run.eventCount;
+    return firstAtOrAfter(times!, begin! + (width * column) / count!);
+  });
+}
+
+function makeGrid(parts: RunParts, parameters: Parameters): Grid {
+  const live = parts.levels.live().after;
+  const beginSeq = Uint32Array.from(edges(parts, parameters));
+  const atSeq = new Uint32Array(beginSeq.length - 1);
+  for (let column = 0; column < atSeq.length; column += 1) {
+    const [begin, end] = [beginSeq[column]!, beginSeq[column + 1]!];
+    let at = begin;
+    for (let seq = begin; seq < end; seq += 1) if (live[seq]! > live[at]!) at = seq;
+    atSeq[column] = begin >= end || live.length === 0 ? Math.max(0, begin - 1) : at;
+  }
+  return { beginSeq, atSeq };
+}
+
+interface Reduced {
+  min: Float64Array;
+  max: Float64Array;
+  last: Float64Array;
+}
+
+/** The state before the first event belongs to the column that holds the first event. */
+function reduce({ beginBytes, after }: Level, grid: Grid): Reduced {
+  const count = grid.atSeq.length;
+  const reduced: Reduced = {
+    min: new Float64Array(count),
+    max: new Float64Array(count),
+    last: new Float64Array(count),
+  };
+  for (let column = 0; column < count; column += 1) {
+    const [begin, end] = [grid.beginSeq[column]!, Math.min(after.length, grid.beginSeq[column + 1]!)];
+    const entry = begin === 0 || after.length === 0 ? beginBytes : after[begin - 1]!;
+    let [min, max] = begin < end ? [after[begin]!, after[begin]!] : [entry, entry];
+    for (let seq = begin; seq < end; seq += 1) {
+      const bytes = after[seq]!;
+      if (bytes < min) min = bytes;
+      if (bytes > max) max = bytes;
+    }
+    reduced.min[column] = min;
+    reduced.max[column] = begin === 0 && begin < end ? Math.max(max, entry) : max;
+    reduced.last[column] = begin < end ? after[end - 1]! : entry;
+  }
+  return reduced;
+}
+
+function curveColumns({ run, levels }: RunParts, grid: Grid): Columns {
+  const { attributes } = run;
+  const count = grid.atSeq.length;
+  const unknown = () => new Float64Array(count).fill(Number.NaN);
+  const live = reduce(levels.live(), grid);
+  const reserved = attributes.has_segments ? reduce(levels.reserved(), grid) : null;
+  const outOfMemory = new Uint32Array(count);
+  for (const [seq, event] of run.others()) {
+    if (event.kind !== "oom") continue;
+    const column = grid.beginSeq.findLastIndex((begin) => begin <= seq);
+    if (column >= 0 && column < count) outOfMemory[column]! += 1;
+  }
+  return {
+    live_min_bytes: live.min,
+    live_max_bytes: live.max,
+    live_last_bytes: live.last,
+    block_max_bytes: attributes.has_block_bytes ? reduce(levels.block(), grid).max : unknown(),
+    reserved_max_bytes: reserved?.max ?? unknown(),
+    reserved_last_bytes: reserved?.last ?? unknown(),
+    pending_max_bytes: reduce(levels.waiting(), grid).max,
+    oom_count: outOfMemory,
+  };
+}
+
+/** Live bytes that no block of the file explains: only where a file states the level by itself. */
+function unrecordedBytes({ run, levels }: RunParts, grid: Grid, bands: Float64Array, hidden: Float64Array) {
+  const count = grid.atSeq.length;
+  return Float64Array.from(grid.atSeq, (seq, column) => {
+    let explained = hidden[column]!;
+    for (let at = column; at < bands.length; at += count) explained += bands[at]!;
+    return levelAt(levels.live(), run.momentAt(seq)) - explained;
+  });
+}
+
+/** Null for what is not put together here. */
+export function tile(parts: RunParts, parameters: Parameters): Frame | null {
+  const { kind } = parameters;
+  if (kind !== "live_curve" && kind !== "alloc_stack") return null;
+  if (parameters.axis === "time" && !parts.times) return null;
+  const grid = makeGrid(parts, parameters);
+  const { run } = parts;
+  const attributes = {
+    heap: run.attributes.heap,
+    axis: parameters.axis ?? "seq",
+    begin: numberOf(parameters, "begin"),
+    end: numberOf(parameters, "end"),
+    columns: grid.atSeq.length,
+    event_count: run.eventCount === 0 ? 0 : grid.beginSeq.at(-1)! - grid.beginSeq[0]!,
+  };
+  const columns: Columns = { begin_seq: grid.beginSeq.slice(0, -1), at_seq: grid.atSeq };
+  if (kind === "live_curve")
+    return frameOf(kind, attributes, { columns: { ...columns, ...curveColumns(parts, grid) } });
+  const stack = layStack(run, grid, parameters);
+  const unrecorded = unrecordedBytes(parts, grid, stack.bands, stack.hidden);
+  return frameOf(
+    kind,
+    { ...attributes, ...stack.attributes },
+    {
+      columns: { ...columns, hidden_bytes: stack.hidden, unrecorded_bytes: unrecorded },
+      bands: { bytes: stack.bands },
+      runs: stack.runs,
+    },
+  );
+}
