@@ -195,8 +195,9 @@ SearchResult SearchRows(SessionIndex& session, const HeapEntry& heap, std::strin
   const size_t shown = std::min(limit, rows.size());
   std::partial_sort(rows.begin(), rows.begin() + static_cast<ptrdiff_t>(shown), rows.end(), larger);
   for (size_t i = 0; i < shown; ++i) {
-    result.hits.push_back(
-        {kind, RowLabel(session, rows[i]), FormatAddress(table.addr[rows[i]]), table.size_bytes[rows[i]], 1, rows[i]});
+    // A remainder, which a profile tells by its bytes alone, lies nowhere.
+    const std::string address = table.addr[rows[i]] == UINT64_MAX ? "" : FormatAddress(table.addr[rows[i]]);
+    result.hits.push_back({kind, RowLabel(session, rows[i]), address, table.size_bytes[rows[i]], 1, rows[i]});
   }
   return result;
 }

@@ -6,6 +6,7 @@
 
 #include "query/answer_parts.h"
 #include "report/html/plane_table.h"
+#include "report/html/profile_events.h"
 #include "report/html/run_kinds.h"
 
 namespace memstrata {
@@ -110,21 +111,6 @@ void WritePlaces(FrameWriter& frame, SessionIndex& session, HeapEntry& heap) {
   frame.Strings("phase", phase);
 }
 
-// An XPlane profile states the level after each event; it does not follow from its blocks.
-void WriteStatedLevels(FrameWriter& frame, const Store& store, const Heap& heap) {
-  if (!store.HasXPlaneDetails(heap)) return;
-  const XPlaneEventTable& details = store.xplane.events;
-  std::vector<uint64_t> used, total;
-  for (uint32_t row = heap.events.begin; row < heap.events.end; ++row) {
-    const uint64_t free_bytes = details.free_bytes[row] == kUnknownBytes ? 0 : details.free_bytes[row];
-    used.push_back(details.stack_bytes[row] + details.heap_bytes[row]);
-    total.push_back(used.back() + free_bytes);
-  }
-  frame.StartTable("levels", used.size());
-  WritePlanes(frame, "used", Differences(used));
-  WritePlanes(frame, "total", Differences(total));
-}
-
 void WriteGroupings(FrameWriter& frame, SessionIndex& session, HeapEntry& heap) {
   JsonWriter& json = frame.attributes();
   json.Key("groupings");
@@ -185,7 +171,7 @@ std::string RunFrame(SessionIndex& session, HeapEntry& heap, std::span<const uin
   WriteOtherEvents(frame, store, heap.heap, rows);
   WritePlaces(frame, session, heap);
   WritePools(frame, store);
-  WriteStatedLevels(frame, store, heap.heap);
+  WriteProfileEvents(frame, store, heap.heap);
   return std::move(frame).Finish();
 }
 
@@ -239,6 +225,7 @@ std::string TimesFrame(HeapEntry& heap) {
   for (uint64_t& offset : offsets) offset /= unit;
   FrameWriter frame("run_times");
   frame.attributes().Field("unit_ns", unit);
+  frame.attributes().Field("last_offset", offsets.empty() ? 0 : offsets.back());
   frame.StartTable("events", offsets.size());
   WritePlanes(frame, "offset", Differences(offsets));
   return std::move(frame).Finish();

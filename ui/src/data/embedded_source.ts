@@ -18,6 +18,7 @@ interface TileAnswer {
   begin: number;
   end: number;
   columns: number;
+  minBytes: number;
 }
 
 /** What must be equal for one tile to stand in for another. */
@@ -46,7 +47,8 @@ export class EmbeddedSource implements DataSource {
       if (!key.startsWith("tile?")) continue;
       const parameters = Object.fromEntries(new URLSearchParams(key.slice(5)));
       const [begin, end] = [Number(parameters.begin), Number(parameters.end)];
-      this.tiles.push({ key, fixed: fixedPart(parameters), begin, end, columns: Number(parameters.columns) });
+      const [columns, minBytes] = [Number(parameters.columns), Number(parameters.min_bytes ?? 0)];
+      this.tiles.push({ key, fixed: fixedPart(parameters), begin, end, columns, minBytes });
     }
   }
 
@@ -140,7 +142,7 @@ export class EmbeddedSource implements DataSource {
     throw new SourceError("not_embedded", "This report does not hold that. Open the original file to see it.");
   }
 
-  /** The narrowest embedded tile that covers the window, else the widest; fine: of just that range, with no fewer columns. */
+  /** The narrowest embedded tile that covers the window, else the widest; fine: of just that range, with no fewer columns and blocks. */
   private bestTile(parameters: Parameters): { key: string; isFine: boolean } {
     const texts = Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, String(value ?? "")]));
     const fixed = fixedPart(texts);
@@ -149,7 +151,8 @@ export class EmbeddedSource implements DataSource {
     const candidates = this.tiles.filter((tile) => tile.fixed === fixed).sort((a, b) => width(a) - width(b));
     const covering = candidates.find((tile) => tile.begin <= begin && tile.end >= end);
     const isSame = covering !== undefined && covering.begin === begin && covering.end === end;
-    const isFine = isSame && covering.columns >= Number(texts.columns);
+    const isFine =
+      isSame && covering.columns >= Number(texts.columns) && covering.minBytes <= Number(texts.min_bytes ?? 0);
     return { key: (covering ?? candidates.at(-1))?.key ?? questionKey("tile", parameters), isFine };
   }
 }

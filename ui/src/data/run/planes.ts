@@ -1,33 +1,52 @@
 /** Columns of a report's run (docs/reference/api.md section 8): whole numbers by their single bytes, some as differences. */
-import { FrameError, type Table } from "../frame.ts";
+import { FrameError, type NumberColumn, noneU32, type Table } from "../frame.ts";
 
-const mostPlanes = 8;
-
-/** The planes NAME.0, NAME.1, … of a table, put together. Exact below 2^53. */
-export function readPlanes(table: Table, name: string): Float64Array {
-  const values = new Float64Array(table.rows);
-  let factor = 1;
-  for (let index = 0; index < mostPlanes && table.has(`${name}.${index}`); index += 1, factor *= 256) {
-    const plane = table.numbers(`${name}.${index}`);
+/** The planes NAME.0, NAME.1, … of a table, put together in the narrowest type. Exact below 2^53. */
+export function readPlanes(table: Table, name: string): NumberColumn {
+  const planes: NumberColumn[] = [];
+  while (table.has(`${name}.${planes.length}`)) planes.push(table.numbers(`${name}.${planes.length}`));
+  if (planes.length === 0) throw new FrameError(`The frame has no number column "${name}".`);
+  if (planes.length === 1) return planes[0]!;
+  const values = new (planes.length === 2 ? Uint16Array : planes.length <= 4 ? Uint32Array : Float64Array)(table.rows);
+  planes.forEach((plane, index) => {
+    const factor = 2 ** (8 * index);
     for (let row = 0; row < values.length; row += 1) values[row]! += plane[row]! * factor;
-  }
-  if (!table.has(`${name}.0`)) throw new FrameError(`The frame has no number column "${name}".`);
+  });
   return values;
 }
 
-/** The same where each value is the difference from the one before: 0, 1, 2, 3, 4 are 0, -1, 1, -2, 2. */
-export function readDifferences(table: Table, name: string): Float64Array {
-  const values = readPlanes(table, name);
+/** Calls `use` with each value of a column of differences: 0, 1, 2, 3, 4 are 0, -1, 1, -2, 2. */
+function forEachSum(table: Table, name: string, use: (sum: number, row: number) => void): void {
+  const codes = readPlanes(table, name);
   let sum = 0;
-  for (let row = 0; row < values.length; row += 1) {
-    const code = values[row]!;
+  for (let row = 0; row < codes.length; row += 1) {
+    const code = codes[row]!;
     sum += code % 2 === 0 ? code / 2 : -(code + 1) / 2;
-    values[row] = sum;
+    use(sum, row);
   }
+}
+
+export function readDifferences(table: Table, name: string): Float64Array {
+  const values = new Float64Array(table.rows);
+  forEachSum(table, name, (sum, row) => {
+    values[row] = sum;
+  });
+  return values;
+}
+
+/** The same of values that fit into 32 bits, all of them `less` less. */
+export function readSmallDifferences(table: Table, name: string, less = 0): Uint32Array {
+  const values = new Uint32Array(table.rows);
+  forEachSum(table, name, (sum, row) => {
+    values[row] = sum - less;
+  });
   return values;
 }
 
 /** Counts from 1, where 0 stands for none, as rows. */
-export function readRows(values: Float64Array): Uint32Array {
-  return Uint32Array.from(values, (value) => value - 1);
+export function readRows(table: Table, name: string): Uint32Array {
+  const values = readPlanes(table, name);
+  const rows = new Uint32Array(values.length);
+  for (let row = 0; row < rows.length; row += 1) rows[row] = values[row] === 0 ? noneU32 : values[row]! - 1;
+  return rows;
 }

@@ -2,8 +2,9 @@
 import { noneU32 } from "../frame.ts";
 import { type Parameters, SourceError } from "../source.ts";
 import type { Allocation, Cursor, RangeSummary } from "../types.ts";
-import { addressText, type RunAddresses } from "./run_addresses.ts";
-import { levelAt, type RunLevels } from "./run_levels.ts";
+import { addressText, type RunAddresses, type RunTimes } from "./run_addresses.ts";
+import { levelAt, levelOf } from "./run_levels.ts";
+import { profileEvent, profileFacts } from "./run_profile.ts";
 import { hiddenGroups } from "./run_stack.ts";
 import { neighboursOf } from "./run_state.ts";
 import { flagPreexisting, type RunStore } from "./run_store.ts";
@@ -12,10 +13,9 @@ const mostRowsOfSameStack = 200;
 
 export interface RunParts {
   run: RunStore;
-  levels: RunLevels;
   /** Null where the report has no room for them. */
   addresses: RunAddresses | null;
-  times: Float64Array | null;
+  times: RunTimes | null;
 }
 
 export function known(value: number): number | null {
@@ -28,7 +28,7 @@ export function numberOf(parameters: Parameters, name: string): number {
   return value;
 }
 
-function eventAt({ run, addresses }: RunParts, seq: number, indexOfEvent: Uint32Array): Cursor["event"] {
+function eventAt({ run, addresses }: RunParts, seq: number): Cursor["event"] {
   const other = run.otherEvent(seq);
   if (other)
     return {
@@ -38,8 +38,8 @@ function eventAt({ run, addresses }: RunParts, seq: number, indexOfEvent: Uint32
       allocation: other.row,
       stream: other.stream,
     };
-  const index = indexOfEvent[seq]!;
-  if (index === noneU32) return null;
+  const index = indexOfEvent(run, seq);
+  if (index < 0) return null;
   const kind =
     run.begin[index] === seq ? "alloc" : run.freeRequested[index] === seq ? "free_requested" : "free_completed";
   return {
@@ -51,37 +51,35 @@ function eventAt({ run, addresses }: RunParts, seq: number, indexOfEvent: Uint32
   };
 }
 
-const eventIndexes = new WeakMap<RunStore, Uint32Array>();
-
-/** The block that each event is about: its allocation before a free that was asked for, that before a free. */
-function indexOfEvents(run: RunStore): Uint32Array {
-  const kept = eventIndexes.get(run);
-  if (kept) return kept;
-  const indexes = new Uint32Array(run.eventCount).fill(noneU32);
-  for (const seqs of [run.free, run.freeRequested, run.begin])
-    for (let i = 0; i < run.count; i += 1) if (seqs[i] !== noneU32) indexes[seqs[i]!] = i;
-  eventIndexes.set(run, indexes);
-  return indexes;
+/** The block that an event is about, -1: none. Its allocation goes before a free that was asked for, that before a free. */
+function indexOfEvent(run: RunStore, seq: number): number {
+  const other = run.otherEvent(seq);
+  if (other) return other.row === null ? -1 : run.indexOf(other.row);
+  for (const seqs of [run.begin, run.freeRequested, run.free]) {
+    const index = seqs.lastIndexOf(seq);
+    if (index >= 0) return index;
+  }
+  return -1;
 }
 
 export function cursorAt(parts: RunParts, seq: number): Cursor {
-  const { run, levels, times } = parts;
+  const { run, times } = parts;
   const { attributes } = run;
   const at = run.momentAt(seq);
-  const block = attributes.has_block_bytes ? levelAt(levels.block(), at) : null;
-  const reserved = attributes.has_segments ? levelAt(levels.reserved(), at) : null;
+  const block = attributes.has_block_bytes ? levelAt(run, "block", at) : null;
+  const reserved = attributes.has_segments ? levelAt(run, "reserved", at) : null;
   return {
     heap: attributes.heap,
     seq,
-    offset_ns: times?.[seq] ?? null,
-    live_bytes: levelAt(levels.live(), at),
+    offset_ns: times?.at(seq) ?? null,
+    live_bytes: levelAt(run, "live", at),
     block_bytes: block,
-    pending_bytes: levelAt(levels.pending(), at),
+    pending_bytes: levelAt(run, "pending", at),
     reserved_bytes: reserved,
     idle_bytes: block === null || reserved === null ? null : Math.max(0, reserved - block),
     ...run.place(run.eventCount === 0 ? null : seq),
-    profile: null,
-    event: run.eventCount === 0 ? null : eventAt(parts, seq, indexOfEvents(run)),
+    profile: run.eventCount === 0 ? null : profileEvent(run, seq, indexOfEvent(run, seq)),
+    event: run.eventCount === 0 ? null : eventAt(parts, seq),
   };
 }
 
@@ -162,8 +160,8 @@ export function allocation(parts: RunParts, row: number): Allocation {
     alloc_seq: begin,
     free_requested_seq: known(run.freeRequested[index]!),
     free_seq: free,
-    alloc_offset_ns: begin === null ? null : (times?.[begin] ?? null),
-    free_offset_ns: free === null ? null : (times?.[free] ?? null),
+    alloc_offset_ns: times?.at(begin) ?? null,
+    free_offset_ns: times?.at(free) ?? null,
     preexisting: (run.flagsOf(index) & flagPreexisting) !== 0,
     stream: run.kinds.stream[kind]!,
     category: run.categoryOf(index),
@@ -171,9 +169,7 @@ export function allocation(parts: RunParts, row: number): Allocation {
     step: allocated.step,
     phase: allocated.phase,
     free_phase: run.place(free).phase,
-    op: null,
-    shape: null,
-    data_type: null,
+    ...profileFacts(run, index),
     label: run.labelOf(index),
     stack: run.stackFrames(run.stackOf(index)),
     free_stack: run.stackFrames(run.kinds.freeStack[kind]!),
@@ -189,11 +185,11 @@ export function partSentence(run: RunStore): string {
 }
 
 export function range(parts: RunParts, parameters: Parameters): RangeSummary {
-  const { run, levels, times } = parts;
+  const { run, times } = parts;
   const [begin, end] = [numberOf(parameters, "begin"), numberOf(parameters, "end")];
   if (begin >= end || end > Math.max(1, run.eventCount))
     throw new SourceError("invalid_argument", "The range is empty.");
-  const live = levels.live();
+  const live = levelOf(run, "live", begin, Math.min(end, run.eventCount));
   const categories = run.attributes.categories.map((category) => ({
     category,
     allocated_bytes: 0,
@@ -224,19 +220,18 @@ export function range(parts: RunParts, parameters: Parameters): RangeSummary {
     sums.survived_count += 1;
     category.survived_bytes += size;
   }
-  let peakSeq = begin;
-  for (let seq = begin; seq < Math.min(end, live.after.length); seq += 1)
-    if (live.after[seq]! > live.after[peakSeq]!) peakSeq = seq;
+  let peak = 0;
+  for (let at = 1; at < live.after.length; at += 1) if (live.after[at]! > live.after[peak]!) peak = at;
   const isEmpty = run.eventCount === 0;
   return {
     begin_seq: begin,
     end_seq: end,
-    duration_ns: times ? times[end - 1]! - times[begin]! : null,
+    duration_ns: times ? times.at(end - 1)! - times.at(begin)! : null,
     ...sums,
-    live_begin_bytes: levelAt(live, isEmpty ? 0 : begin),
-    live_end_bytes: levelAt(live, isEmpty ? 0 : end),
-    peak_bytes: isEmpty ? live.beginBytes : live.after[peakSeq]!,
-    peak_seq: isEmpty ? 0 : peakSeq,
+    live_begin_bytes: live.beginBytes,
+    live_end_bytes: live.after.at(-1) ?? live.beginBytes,
+    peak_bytes: live.after[peak] ?? live.beginBytes,
+    peak_seq: isEmpty ? 0 : begin + peak,
     by_category: categories.filter((category) => category.allocated_bytes > 0),
   };
 }

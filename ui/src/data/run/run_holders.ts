@@ -10,7 +10,7 @@ const lastKeyWithoutStack = 1;
 
 /** Indexes of the blocks that `of` selects, rising. */
 export function select(run: RunStore, parameters: Parameters): Uint32Array {
-  const all = Uint32Array.from({ length: run.count }, (_, index) => index);
+  const all = new Uint32Array(run.count).map((_, index) => index);
   const of = parameters.of ?? "peak";
   if (of === "peak" || of === "seq" || of === "end") {
     const { peak_event_count } = run.attributes;

@@ -1,11 +1,11 @@
 /** Answers questions about any event and block of a heap from the run that a report file holds. */
 import type { Frame } from "../frame.ts";
 import { type Parameters, SourceError } from "../source.ts";
-import { RunAddresses, readTimes } from "./run_addresses.ts";
+import { RunAddresses, RunTimes } from "./run_addresses.ts";
 import { allocation, cursorAt, numberOf, partSentence, pick, type RunParts, range } from "./run_answers.ts";
 import { flame } from "./run_flame.ts";
 import { holders } from "./run_holders.ts";
-import { KeptLevels, RunLevels } from "./run_levels.ts";
+import { KeptLevels } from "./run_levels.ts";
 import { search } from "./run_search.ts";
 import { state } from "./run_state.ts";
 import { RunStore } from "./run_store.ts";
@@ -56,12 +56,10 @@ export class RunSource {
     const names = ["run", "run_addresses", "run_times", "run_levels"] as const;
     const [frame, addresses, times, levels] = await Promise.all(names.map((name) => this.frames(name)));
     if (!frame) throw new SourceError("not_embedded", "This report does not hold the run.");
-    const run = new RunStore(frame);
     return {
-      run,
-      levels: new RunLevels(run),
+      run: new RunStore(frame),
       addresses: addresses ? new RunAddresses(addresses) : null,
-      times: times ? readTimes(times) : null,
+      times: times ? new RunTimes(times) : null,
       kept: levels ? new KeptLevels(levels) : null,
     };
   }

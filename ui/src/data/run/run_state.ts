@@ -2,7 +2,7 @@
  * A run's heap at one event: segments, the blocks in them and the holes between, as the engine answers to `state` (the same rules as
  * src/index/heap_state.cpp; ui/e2e/report_answers.e2e.ts compares the two).
  */
-import { type Frame, noneU32 } from "../frame.ts";
+import { type Frame, type NumberColumn, noneU32 } from "../frame.ts";
 import { type Parameters, SourceError } from "../source.ts";
 import type { Allocation, Neighbour } from "../types.ts";
 import { frameOf } from "./made_frame.ts";
@@ -51,9 +51,9 @@ interface State {
 }
 
 interface Pools {
-  first: Float64Array;
-  second: Float64Array;
-  isPrivate: Float64Array;
+  first: NumberColumn;
+  second: NumberColumn;
+  isPrivate: NumberColumn;
 }
 function poolsOf(run: RunStore): Pools {
   const table = run.table("pools");

@@ -2,9 +2,9 @@
  * The run of a heap as a report file holds it: every block's life, what blocks have in common (their kind), stacks and frames, and every
  * event that is about no block. The page answers questions about single events and blocks from it, as the engine does from its own tables.
  */
-import { type Frame, noneU32, type Table } from "../frame.ts";
+import { type Frame, type NumberColumn, noneU32, type Table } from "../frame.ts";
 import type { Group, StackFrame } from "../types.ts";
-import { readDifferences, readPlanes, readRows } from "./planes.ts";
+import { readDifferences, readPlanes, readRows, readSmallDifferences } from "./planes.ts";
 
 export const flagPreexisting = 1;
 export const flagBlockApproximate = 16;
@@ -18,6 +18,7 @@ interface RunAttributes {
   has_block_bytes: boolean;
   has_segments: boolean;
   is_profile: boolean;
+  memory_id?: string;
   reserved_begin_bytes: number;
   categories: string[];
   event_kinds: string[];
@@ -25,20 +26,20 @@ interface RunAttributes {
 }
 
 export interface Kinds {
-  size: Float64Array;
+  size: NumberColumn;
   /** NaN where not known. */
   block: Float64Array;
-  stack: Float64Array;
-  freeStack: Float64Array;
-  stream: Float64Array;
+  stack: NumberColumn;
+  freeStack: NumberColumn;
+  stream: NumberColumn;
   /** Row of the pools, noneU32: none. */
   pool: Uint32Array;
-  category: Float64Array;
-  flags: Float64Array;
+  category: NumberColumn;
+  flags: NumberColumn;
   /** Numbers of the keys that holders are summed up by. */
-  keys: Readonly<Record<string, Float64Array>>;
+  keys: Readonly<Record<string, NumberColumn>>;
   /** Groups of the timeline, by grouping. */
-  groups: Readonly<Record<string, Float64Array>>;
+  groups: Readonly<Record<string, NumberColumn>>;
 }
 
 export interface Key {
@@ -68,24 +69,25 @@ export class RunStore {
   readonly freeRequested: Uint32Array;
   /** noneU32: never. */
   readonly free: Uint32Array;
-  readonly kind: Uint32Array;
+  readonly kind: NumberColumn;
   readonly kinds: Kinds;
-  private readonly lifetimeGroup: Float64Array;
+  private readonly lifetimeGroup: NumberColumn;
   private readonly keyTables = new Map<string, Map<number, Key>>();
   private readonly stackIndex = new Map<number, number>();
-  private readonly stackParent: Float64Array;
-  private readonly stackFrame: Float64Array;
+  private readonly stackParent: NumberColumn;
+  private readonly stackFrame: NumberColumn;
   private readonly otherEvents = new Map<number, OtherEvent>();
   private readonly placeBegin: Float64Array;
-  private readonly placeStep: Float64Array;
+  private readonly placeStep: NumberColumn;
   private orderOfBlocks: Uint32Array | null = null;
 
   constructor(private readonly frame: Frame) {
     this.attributes = frame.attributes as unknown as RunAttributes;
     const blocks = frame.table("blocks");
     this.count = blocks.rows;
-    this.row = Uint32Array.from(readDifferences(blocks, "row"));
-    this.begin = readRows(readDifferences(blocks, "begin"));
+    this.row = readSmallDifferences(blocks, "row");
+    // Counted from 1; 0 becomes noneU32.
+    this.begin = readSmallDifferences(blocks, "begin", 1);
     const length = readPlanes(blocks, "length");
     const wait = readPlanes(blocks, "wait");
     const rangeEnd = Math.max(1, this.attributes.event_count);
@@ -97,7 +99,7 @@ export class RunStore {
       this.free[i] = length[i] === 0 ? noneU32 : end;
       this.freeRequested[i] = wait[i] === 0 ? noneU32 : end - wait[i]! + 1;
     }
-    this.kind = Uint32Array.from(readPlanes(blocks, "kind"));
+    this.kind = readPlanes(blocks, "kind");
     this.lifetimeGroup = readPlanes(blocks, "lifetime");
     this.kinds = readKinds(frame.table("kinds"));
     const stacks = frame.table("stacks");
@@ -230,8 +232,8 @@ export class RunStore {
       useful: useful[row] === 1,
     }));
   }
-  private readonly frameColumns = new Map<string, Float64Array>();
-  frameColumn(name: string): Float64Array {
+  private readonly frameColumns = new Map<string, NumberColumn>();
+  frameColumn(name: string): NumberColumn {
     const known = this.frameColumns.get(name) ?? readPlanes(this.frame.table("frames"), name);
     this.frameColumns.set(name, known);
     return known;
@@ -281,11 +283,12 @@ function readKinds(table: Table): Kinds {
     Object.fromEntries(names.map((name) => [name, read(prefix + name)]));
   return {
     size: read("size"),
-    block: read("block").map((value) => (value === 0 ? Number.NaN : value - 1)),
+    // Counted from 1; 0 is not known.
+    block: Float64Array.from(read("block"), (value) => (value === 0 ? Number.NaN : value - 1)),
     stack: read("stack"),
     freeStack: read("free_stack"),
     stream: read("stream"),
-    pool: readRows(read("pool")),
+    pool: readRows(table, "pool"),
     category: read("category"),
     flags: read("flags"),
     keys: named(["file", "function", "module", "shape"], ""),

@@ -3,25 +3,15 @@ import type { Frame } from "../frame.ts";
 import type { Parameters } from "../source.ts";
 import { type Columns, frameOf } from "./made_frame.ts";
 import { numberOf, type RunParts } from "./run_answers.ts";
-import { type Level, levelAt } from "./run_levels.ts";
+import { type Level, levelAt, levelOf, type Measure } from "./run_levels.ts";
 import { layStack } from "./run_stack.ts";
+import type { RunStore } from "./run_store.ts";
 
 export interface Grid {
   /** One more than there are columns. */
   beginSeq: Uint32Array;
   /** The event whose state a column shows: the first with the highest live bytes in it. */
   atSeq: Uint32Array;
-}
-
-/** The first event at or after an offset. */
-function firstAtOrAfter(times: Float64Array, offset: number): number {
-  let [low, high] = [0, times.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (times[middle]! < offset) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 function edges(parts: RunParts, parameters: Parameters): number[] {
@@ -32,22 +22,28 @@ function edges(parts: RunParts, parameters: Parameters): number[] {
   return Array.from({ length: count! + 1 }, (_, column) => {
     if (!isTime) return begin! + Math.floor((width * column) / count!);
     // The last column also holds the events at the very end of the recording.
-    if (column === count && end! >= times!.at(-1)!) return parts.run.eventCount;
-    return firstAtOrAfter(times!, begin! + (width * column) / count!);
+    if (column === count && end! >= times!.last) return parts.run.eventCount;
+    return times!.firstAtOrAfter(begin! + (width * column) / count!);
   });
 }
 
 function makeGrid(parts: RunParts, parameters: Parameters): Grid {
-  const live = parts.levels.live().after;
   const beginSeq = Uint32Array.from(edges(parts, parameters));
+  const live = windowOf(parts.run, "live", beginSeq).after;
+  const first = beginSeq[0]!;
   const atSeq = new Uint32Array(beginSeq.length - 1);
   for (let column = 0; column < atSeq.length; column += 1) {
     const [begin, end] = [beginSeq[column]!, beginSeq[column + 1]!];
     let at = begin;
-    for (let seq = begin; seq < end; seq += 1) if (live[seq]! > live[at]!) at = seq;
+    for (let seq = begin; seq < end; seq += 1) if (live[seq - first]! > live[at - first]!) at = seq;
     atSeq[column] = begin >= end || live.length === 0 ? Math.max(0, begin - 1) : at;
   }
   return { beginSeq, atSeq };
+}
+
+/** The level over the events of a grid. */
+function windowOf(run: RunStore, measure: Measure, beginSeq: Uint32Array): Level {
+  return levelOf(run, measure, beginSeq[0]!, Math.min(run.eventCount, beginSeq.at(-1)!));
 }
 
 interface Reduced {
@@ -57,7 +53,9 @@ interface Reduced {
 }
 
 /** The state before the first event belongs to the column that holds the first event. */
-function reduce({ beginBytes, after }: Level, grid: Grid): Reduced {
+function reduce(run: RunStore, measure: Measure, grid: Grid): Reduced {
+  const { beginBytes, after } = windowOf(run, measure, grid.beginSeq);
+  const first = grid.beginSeq[0]!;
   const count = grid.atSeq.length;
   const reduced: Reduced = {
     min: new Float64Array(count),
@@ -65,27 +63,28 @@ function reduce({ beginBytes, after }: Level, grid: Grid): Reduced {
     last: new Float64Array(count),
   };
   for (let column = 0; column < count; column += 1) {
-    const [begin, end] = [grid.beginSeq[column]!, Math.min(after.length, grid.beginSeq[column + 1]!)];
-    const entry = begin === 0 || after.length === 0 ? beginBytes : after[begin - 1]!;
+    const begin = grid.beginSeq[column]! - first;
+    const end = Math.min(after.length, grid.beginSeq[column + 1]! - first);
+    const entry = begin === 0 ? beginBytes : after[begin - 1]!;
     let [min, max] = begin < end ? [after[begin]!, after[begin]!] : [entry, entry];
-    for (let seq = begin; seq < end; seq += 1) {
-      const bytes = after[seq]!;
+    for (let at = begin; at < end; at += 1) {
+      const bytes = after[at]!;
       if (bytes < min) min = bytes;
       if (bytes > max) max = bytes;
     }
     reduced.min[column] = min;
-    reduced.max[column] = begin === 0 && begin < end ? Math.max(max, entry) : max;
+    reduced.max[column] = first + begin === 0 && begin < end ? Math.max(max, entry) : max;
     reduced.last[column] = begin < end ? after[end - 1]! : entry;
   }
   return reduced;
 }
 
-function curveColumns({ run, levels }: RunParts, grid: Grid): Columns {
+function curveColumns(run: RunStore, grid: Grid): Columns {
   const { attributes } = run;
   const count = grid.atSeq.length;
   const unknown = () => new Float64Array(count).fill(Number.NaN);
-  const live = reduce(levels.live(), grid);
-  const reserved = attributes.has_segments ? reduce(levels.reserved(), grid) : null;
+  const live = reduce(run, "live", grid);
+  const reserved = attributes.has_segments ? reduce(run, "reserved", grid) : null;
   const outOfMemory = new Uint32Array(count);
   for (const [seq, event] of run.others()) {
     if (event.kind !== "oom") continue;
@@ -96,21 +95,23 @@ function curveColumns({ run, levels }: RunParts, grid: Grid): Columns {
     live_min_bytes: live.min,
     live_max_bytes: live.max,
     live_last_bytes: live.last,
-    block_max_bytes: attributes.has_block_bytes ? reduce(levels.block(), grid).max : unknown(),
+    block_max_bytes: attributes.has_block_bytes ? reduce(run, "block", grid).max : unknown(),
     reserved_max_bytes: reserved?.max ?? unknown(),
     reserved_last_bytes: reserved?.last ?? unknown(),
-    pending_max_bytes: reduce(levels.waiting(), grid).max,
+    pending_max_bytes: reduce(run, "waiting", grid).max,
     oom_count: outOfMemory,
   };
 }
 
 /** Live bytes that no block of the file explains: only where a file states the level by itself. */
-function unrecordedBytes({ run, levels }: RunParts, grid: Grid, bands: Float64Array, hidden: Float64Array) {
+function unrecordedBytes(run: RunStore, grid: Grid, bands: Float64Array, hidden: Float64Array) {
   const count = grid.atSeq.length;
+  // Only a profile states its level by itself; elsewhere it is the sum of the blocks.
+  if (!run.attributes.is_profile) return new Float64Array(count);
   return Float64Array.from(grid.atSeq, (seq, column) => {
     let explained = hidden[column]!;
     for (let at = column; at < bands.length; at += count) explained += bands[at]!;
-    return levelAt(levels.live(), run.momentAt(seq)) - explained;
+    return levelAt(run, "live", run.momentAt(seq)) - explained;
   });
 }
 
@@ -130,10 +131,9 @@ export function tile(parts: RunParts, parameters: Parameters): Frame | null {
     event_count: run.eventCount === 0 ? 0 : grid.beginSeq.at(-1)! - grid.beginSeq[0]!,
   };
   const columns: Columns = { begin_seq: grid.beginSeq.slice(0, -1), at_seq: grid.atSeq };
-  if (kind === "live_curve")
-    return frameOf(kind, attributes, { columns: { ...columns, ...curveColumns(parts, grid) } });
+  if (kind === "live_curve") return frameOf(kind, attributes, { columns: { ...columns, ...curveColumns(run, grid) } });
   const stack = layStack(run, grid, parameters);
-  const unrecorded = unrecordedBytes(parts, grid, stack.bands, stack.hidden);
+  const unrecorded = unrecordedBytes(run, grid, stack.bands, stack.hidden);
   return frameOf(
     kind,
     { ...attributes, ...stack.attributes },
