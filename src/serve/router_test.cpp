@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -179,6 +180,14 @@ TEST(Progress, WaitsForTheEndOfReading) {
     EXPECT_EQ(ask(wrong).status, 400) << wrong;
   std::future<HttpResponse> waiting = std::async(std::launch::async, [&ask] { return ask("?wait_ms=1000"); });
   EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  // So many that they would hold up everything else are answered at once.
+  std::vector<std::future<HttpResponse>> many;
+  for (size_t i = 0; i < SessionHost::kMostWaiting + 4; ++i)
+    many.push_back(std::async(std::launch::async, [&ask] { return ask("?wait_ms=1000"); }));
+  const auto is_answered = [](const std::future<HttpResponse>& one) {
+    return one.wait_for(std::chrono::milliseconds(200)) == std::future_status::ready;
+  };
+  EXPECT_EQ(std::count_if(many.begin(), many.end(), is_answered), 5);
   may_end.set_value();
   EXPECT_NE(waiting.get().body->find("\"ready\""), std::string::npos);
 }

@@ -63,8 +63,8 @@ function RankStory({ ranks }: { ranks: Ranks }) {
         <>
           <h3>
             {ranks.ranks.length === 2
-              ? "What the higher peak holds that the other does not"
-              : "What the worst holds that the one in the middle does not"}
+              ? "How the higher peak differs from the other"
+              : "How the worst differs from the one in the middle"}
           </h3>
           <ul>
             {ranks.differences.map((difference) => (
