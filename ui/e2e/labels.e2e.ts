@@ -53,11 +53,12 @@ function seqScale(texts: readonly Text[], heap: Heap): (seq: number) => number {
 const units: Record<string, number> = { KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 
 function byteScale(texts: readonly Text[]): (bytes: number) => number {
-  const ticks = texts.flatMap(({ text, y, isRight }): [number, number][] => {
-    const [, value, unit] = /^(\d+) ([KMG]iB)$/.exec(text) ?? [];
-    return isRight && unit ? [[Number(value) * units[unit]!, y]] : [];
+  const zero = texts.find(({ text, isRight }) => isRight && text === "0")!;
+  const ticks = texts.flatMap(({ text, x, y }): [number, number][] => {
+    const [, value, unit] = /^([\d.]+) ([KMG]iB)$/.exec(text) ?? [];
+    return unit && x === zero.x ? [[Number(value) * units[unit]!, y]] : [];
   });
-  return scale(ticks[0]!, ticks.at(-1)!);
+  return scale([0, zero.y], ticks.at(-1)!);
 }
 
 /** Titles of the labels that a picture shows; each leader must stand at an event of its label, and its ring at the bytes of that event. */
