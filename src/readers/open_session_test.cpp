@@ -26,16 +26,23 @@ struct EndCase {
   std::string name;
   std::string bytes;
   bool is_truncated;
-  std::string code;  // of the only diagnostic; empty: there is none
+  std::string code;  // of the diagnostic about the end; empty: there is none
 };
+
+std::string EndCodes(const Store& store) {
+  std::string codes;
+  for (const Diagnostic& diagnostic : store.diagnostics) {
+    if (diagnostic.code == "truncated_input" || diagnostic.code == "trailing_bytes") codes += diagnostic.code;
+  }
+  return codes;
+}
 
 void ExpectEnd(const EndCase& expected) {
   const Result<Store> store = Open(expected.bytes);
   ASSERT_TRUE(store.has_value()) << expected.name << ": " << store.error().message;
   EXPECT_EQ(store->events.size(), 1U) << expected.name;
   EXPECT_EQ(store->sources[0].truncated, expected.is_truncated) << expected.name;
-  ASSERT_EQ(store->diagnostics.size(), expected.code.empty() ? 0U : 1U) << expected.name;
-  if (!expected.code.empty()) EXPECT_EQ(store->diagnostics[0].code, expected.code) << expected.name;
+  EXPECT_EQ(EndCodes(*store), expected.code) << expected.name;
 }
 
 TEST(OpenSession, AGzipFileIsWholeOnlyWithItsEnd) {
@@ -54,7 +61,7 @@ TEST(OpenSession, ProgressOfAPackedFileIsItsPlaceInTheFile) {
   const int file = mkstemp(path);
   ASSERT_GE(file, 0);
   close(file);
-  const std::string packed = GzipCompress(std::string(9 << 20, ' ') + std::string(kSnapshot), 6);
+  const std::string packed = GzipCompress("{" + std::string(9 << 20, ' ') + std::string(kSnapshot.substr(1)), 6);
   std::ofstream(path, std::ios::binary) << packed;
   OpenOptions options;
   options.context.limits = DefaultReadLimits();

@@ -68,6 +68,12 @@ function leastWidthOf<Row>({ width, leastWidth, number }: Column<Row>): number {
   return pixels ? Number(pixels) : (leastWidth ?? (number ? leastNumberWidth : leastTextWidth));
 }
 
+/** In a table that is wider than its box all columns are as narrow as they may be. */
+function columnStyle<Row>(column: Column<Row>, isWider: boolean): { width?: string } {
+  if (isWider) return { width: `${leastWidthOf(column)}px` };
+  return column.width ? { width: column.width } : {};
+}
+
 /** The columns that a table of this width has room for, and the least width of them; 0 = a width that is not known yet. */
 export function fittingColumns<Row>(
   columns: readonly Column<Row>[],
@@ -128,7 +134,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         <caption class="ms-hidden">{props.caption}</caption>
         <colgroup>
           {shown.map((column) => (
-            <col key={column.id} style={column.width ? { width: column.width } : {}} />
+            <col key={column.id} style={columnStyle(column, isWider)} />
           ))}
         </colgroup>
         <TableHead columns={shown} sort={sort} onSort={sortBy} />

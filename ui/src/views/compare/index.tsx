@@ -146,8 +146,8 @@ function compareColumns(grew: string, shrank: string, rows: readonly CompareRow[
       tip,
     },
     { id: "category", title: "category", width: "120px", value: (row) => categoryLabel(row.category) },
-    bytesColumn("before_bytes", "before", (row) => row.before_bytes),
-    bytesColumn("after_bytes", "after", (row) => row.after_bytes),
+    { ...bytesColumn<CompareRow>("before_bytes", "before", (row) => row.before_bytes), givesWay: 1 },
+    { ...bytesColumn<CompareRow>("after_bytes", "after", (row) => row.after_bytes), givesWay: 2 },
     {
       id: "delta_bytes",
       title: "change",
@@ -162,6 +162,7 @@ function compareColumns(grew: string, shrank: string, rows: readonly CompareRow[
       id: "bar",
       title: "shrank | grew",
       width: "180px",
+      givesWay: 3,
       value: (row) => row.delta_bytes,
       cell: (row) => {
         const width = (Math.abs(row.delta_bytes) / largest) * 80;
