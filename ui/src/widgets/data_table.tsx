@@ -60,6 +60,8 @@ export function filledColumns<Row>(columns: readonly Column<Row>[], rows: readon
   return rows.length === 0 ? [...columns] : columns.filter(isFilled);
 }
 
+/** In a table below this width names go over several lines, in pixels. */
+const narrowWidth = 560;
 const leastTextWidth = 110;
 const leastNumberWidth = 76;
 
@@ -118,7 +120,15 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     setSort((old) => ({ id: column.id, falling: old?.id === column.id ? !old.falling : column.number === true }));
   const table = (
     <section
-      class={`ms-table ${props.maxHeight ? "ms-table--scrolls" : ""} ${isWider ? "ms-table--wide" : ""}`}
+      class={[
+        "ms-table",
+        props.maxHeight && "ms-table--scrolls",
+        isWider && "ms-table--wide",
+        // Rows of which only some are drawn are all of one height.
+        !windowed && size.width > 0 && size.width < narrowWidth && "ms-table--narrow",
+      ]
+        .filter(Boolean)
+        .join(" ")}
       ref={box}
       style={props.maxHeight ? { maxHeight: props.maxHeight, overflowY: "auto" } : {}}
       onScroll={(event) => windowed && setScrollTop(event.currentTarget.scrollTop)}
