@@ -46,10 +46,13 @@ struct PassInfo {
   std::vector<Finding> (*run)(const HeapAnalysis& analysis);
 };
 
-/// The one list, in the order in which findings of equal severity are shown.
+/// The one list, in the order in which findings of equal urgency are shown.
 std::span<const PassInfo> AllPasses();
 
-/// Findings of all passes, the most severe first. cost: O(events + allocations) a pass
+/// The more severe one is; of equal ones that which tells what to do.
+bool IsMoreUrgent(const Finding& a, const Finding& b);
+
+/// Findings of all passes, the most urgent first. cost: O(events + allocations) a pass
 std::vector<Finding> RunPasses(const HeapAnalysis& analysis);
 
 }  // namespace memstrata

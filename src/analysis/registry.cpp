@@ -15,13 +15,17 @@ std::span<const PassInfo> AllPasses() {
   return kAll;
 }
 
+bool IsMoreUrgent(const Finding& a, const Finding& b) {
+  if (a.severity != b.severity) return a.severity > b.severity;
+  return !a.remedy.empty() && b.remedy.empty();
+}
+
 std::vector<Finding> RunPasses(const HeapAnalysis& analysis) {
   std::vector<Finding> findings;
   for (const PassInfo& pass : AllPasses()) {
     for (Finding& finding : pass.run(analysis)) findings.push_back(std::move(finding));
   }
-  std::stable_sort(findings.begin(), findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+  std::stable_sort(findings.begin(), findings.end(), IsMoreUrgent);
   return findings;
 }
 

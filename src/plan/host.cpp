@@ -39,12 +39,14 @@ uint64_t AllOptimizerBytes(const Plan& plan) {
 
 namespace {
 
+std::string ProcessesText(int64_t count) { return count == 1 ? "1 process" : fmt::format("{} processes", count); }
+
 // Returns how many there are. llama.cpp has one for all devices of a replica; the others one for each device.
 int64_t AddProcesses(Plan& plan) {
   const Workload& w = plan.workload;
   const bool is_llama_cpp = w.engine == Engine::kLlamaCpp;
   const int64_t count = is_llama_cpp ? w.parallel.data : w.parallel.DeviceCount();
-  std::string how = fmt::format("{} process(es)", count);
+  std::string how = ProcessesText(count);
   if (plan.model.parameter_count > 0)
     how += is_llama_cpp ? ", one for each replica" : ", one for each device, with the framework loaded";
   const Constant& each = GetConstant(is_llama_cpp ? "host_native_process_bytes" : "host_process_bytes");
@@ -88,7 +90,7 @@ void AddHost(Plan& plan) {
   if (workers > 0) {
     plan.host_lines.push_back(LineOfConstant(
         "data_workers", GetConstant("data_worker_bytes"), static_cast<double>(workers),
-        fmt::format("{} process(es) that read and decode data, {} for each device", workers, w.data_workers)));
+        fmt::format("{} that read and decode data, {} for each device", ProcessesText(workers), w.data_workers)));
   }
   const uint64_t weights = plan.model.parameter_count > 0 ? CheckpointBytes(plan) : 0;
   if (weights > 0) {

@@ -36,8 +36,7 @@ HeapExplained ExplainHeap(const Store& store, const Heap& heap, uint64_t capacit
   if (explained.fragmentation) {
     for (Finding& finding : FragmentationFindings(*explained.fragmentation))
       explained.findings.push_back(std::move(finding));
-    std::stable_sort(explained.findings.begin(), explained.findings.end(),
-                     [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+    std::stable_sort(explained.findings.begin(), explained.findings.end(), IsMoreUrgent);
   }
   return explained;
 }

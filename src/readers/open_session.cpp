@@ -51,6 +51,31 @@ Result<const ReaderInfo*> Recognise(const ProbeInput& probe) {
   return best;
 }
 
+// Only at its end a container tells whether it is whole, and a document may end before it. Looks at the next few MiB
+// only: what follows may be endless.
+void LookAtEnd(Input& input, StoreBuilder& builder) {
+  constexpr size_t kLookedAtBytes = 8 << 20;
+  Source& source = builder.store().sources[builder.current_source()];
+  if (input.wrappers.empty() || source.truncated) return;
+  std::vector<std::byte> buffer(size_t{64} * 1024);
+  for (size_t seen = 0; seen < kLookedAtBytes;) {
+    const Result<size_t> got = input.bytes->Read(buffer);
+    if (!got) {
+      source.truncated = true;
+      builder.diagnostics().Note(
+          Severity::kDataLoss, ErrorCodeName(got.error().code),
+          fmt::format("{} What it holds was read to its own end, but cannot be checked.", got.error().message));
+      return;
+    }
+    if (*got == 0) break;
+    seen += *got;
+  }
+  if (!input.container_end->has_junk) return;
+  source.truncated = true;
+  builder.diagnostics().Note(Severity::kDataLoss, "trailing_bytes",
+                             "Bytes follow the end of the gzip data that are no gzip; they are not read.");
+}
+
 Status ReadInto(StoreBuilder& builder, Input& input, const OpenOptions& options) {
   const ReaderInfo* reader = nullptr;
   if (!options.format.empty()) {
@@ -70,14 +95,25 @@ Status ReadInto(StoreBuilder& builder, Input& input, const OpenOptions& options)
   }
   ReadContext context = options.context;
   const auto counter = std::make_shared<EventCounter>();
+  const bool is_archive = std::any_of(input.wrappers.begin(), input.wrappers.end(),
+                                      [](const std::string& wrapper) { return wrapper.starts_with("zip "); });
+  const bool is_in_order = input.file_size_bytes > 0 && !is_archive;
+  ReadProgress now{input.file, 0, is_in_order ? std::optional(input.file_size_bytes) : std::nullopt};
   if (context.progress) {
     context.event_counter = counter.get();
-    const bool is_plain = input.wrappers.empty() && input.file_size_bytes > 0;
-    const ReadProgress begin{input.file, 0, is_plain ? std::optional(input.file_size_bytes) : std::nullopt};
     input.bytes = std::make_unique<PeekableSource>(
-        std::make_unique<CountingSource>(std::move(input.bytes), begin, context.progress, counter));
+        std::make_unique<CountingSource>(std::move(input.bytes), now, context.progress, counter,
+                                         input.wrappers.empty() ? nullptr : input.file_read_bytes));
   }
-  return reader->read(input, builder, context);
+  const uint32_t event_count = builder.store().events.size();
+  MEMSTRATA_TRY(reader->read(input, builder, context));
+  LookAtEnd(input, builder);
+  if (context.progress && is_in_order) {
+    now.read_bytes = input.file_size_bytes;
+    now.event_count = builder.store().events.size() - event_count;
+    context.progress(now);
+  }
+  return {};
 }
 
 // Two files of one host are either the same recording twice, or two processes that cannot be told apart.

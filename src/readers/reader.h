@@ -31,8 +31,8 @@ ReadLimits DefaultReadLimits();
 /// How far the reading of a session is.
 struct ReadProgress {
   std::string_view file;                // that is being read now
-  uint64_t read_bytes = 0;              // of it, after unpacking
-  std::optional<uint64_t> total_bytes;  // nothing where the file is packed or a pipe: its end is not known
+  uint64_t read_bytes = 0;              // of it, as it lies on the disk
+  std::optional<uint64_t> total_bytes;  // nothing for a pipe or an archive: how far it is in there is not known
   std::optional<uint64_t> event_count;  // read so far; nothing where the reader cannot tell yet
 };
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <thread>
 
 namespace memstrata {
 namespace {
@@ -179,6 +181,17 @@ TEST(Progress, WaitsForTheEndOfReading) {
     EXPECT_EQ(ask(wrong).status, 400) << wrong;
   std::future<HttpResponse> waiting = std::async(std::launch::async, [&ask] { return ask("?wait_ms=1000"); });
   EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  // So many that they would hold up everything else are answered at once.
+  std::vector<std::future<HttpResponse>> many;
+  for (size_t i = 0; i < SessionHost::kMostWaiting + 4; ++i)
+    many.push_back(std::async(std::launch::async, [&ask] { return ask("?wait_ms=1000"); }));
+  const auto answered_count = [&many] {
+    return std::count_if(many.begin(), many.end(), [](const std::future<HttpResponse>& one) {
+      return one.wait_for(std::chrono::milliseconds(0)) == std::future_status::ready;
+    });
+  };
+  for (int i = 0; i < 80 && answered_count() < 5; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(answered_count(), 5);
   may_end.set_value();
   EXPECT_NE(waiting.get().body->find("\"ready\""), std::string::npos);
 }

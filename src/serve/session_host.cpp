@@ -126,7 +126,11 @@ void SessionHost::KeepOldSession() {
 
 std::string SessionHost::ProgressJson(std::chrono::milliseconds longest) const {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, longest, [this] { return state_ != State::kReading; });
+  if (waiting_count_ < kMostWaiting) {
+    ++waiting_count_;
+    changed_.wait_for(lock, longest, [this] { return state_ != State::kReading; });
+    --waiting_count_;
+  }
   constexpr std::string_view kStates[] = {"reading", "ready", "failed"};
   JsonWriter json(JsonWriter::Style::kCompact);
   json.StartObject();

@@ -43,7 +43,7 @@ class SessionHost {
   SessionHost& operator=(const SessionHost&) = delete;
 
   /// The JSON of the question `progress`. While something is being read it waits for the end of that, `longest` at
-  /// most.
+  /// most; of many that ask at once only kMostWaiting wait, so that threads are left for other questions.
   std::string ProgressJson(std::chrono::milliseconds longest) const;
   /// The session, or why there is none (yet). While a file is added, and when that fails, the one before. cost: O(1)
   Result<HostedSession> Session() const;
@@ -58,6 +58,8 @@ class SessionHost {
   /// Why there is no session; nothing when there is one.
   std::optional<Error> Problem() const;
 
+  static constexpr size_t kMostWaiting = 16;
+
  private:
   enum class State : uint8_t { kReading, kReady, kFailed };
   void StartReading(std::vector<std::string> files);
@@ -68,6 +70,7 @@ class SessionHost {
   SessionLoader loader_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
+  mutable size_t waiting_count_ = 0;  // answers that wait for the end of reading
   State state_ = State::kReading;
   std::vector<std::string> files_;
   ReadingState reading_;

@@ -6,7 +6,12 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const startTimeoutMs = 30_000;
 
-export const sample = `${root}tests/samples/recordings/long_batch.torch-2.11.pickle.gz`;
+/** A recording of the samples of this repository. */
+export function recordingOf(name: string): string {
+  return `${root}tests/samples/recordings/${name}.torch-2.11.pickle.gz`;
+}
+
+export const sample = recordingOf("long_batch");
 
 /** The sample, a run that ends out of memory, and one that generates. */
 export const samples = [

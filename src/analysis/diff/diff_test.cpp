@@ -92,6 +92,24 @@ TEST(DiffPeaks, ARecordingWithoutStacksIsComparedByPurpose) {
             "Not all recordings have call stacks: blocks are matched by their purpose alone.");
 }
 
+// The same line, called from another function: its bytes are where they were.
+TEST(DiffPeaks, WhatMovedToAnotherCallerIsNoChangeInWords) {
+  std::vector<Store> stores;
+  for (const std::string_view caller : {"leak_cache@run.py:34", "leak_hook@run.py:45"}) {
+    TestProgram program;
+    program.Alloc(1000, {"<module>@run.py:90", caller, "features@run.py:10"});
+    if (stores.size() == 1) program.Alloc(300, {"<module>@run.py:90", caller, "hook@run.py:40"});
+    stores.push_back(program.Finish());
+  }
+  const std::vector<HeapAnalysis> analyses = Analyse({&stores[0], &stores[1]});
+  const HeapDiff diff = DiffPeaks(analyses);
+  EXPECT_EQ(diff.rows.size(), 3U);
+  const std::vector<Regression> sentences = DescribeDiff(analyses, diff, 5);
+  ASSERT_EQ(sentences.size(), 2U);
+  EXPECT_EQ(sentences[1].bytes, 300);
+  EXPECT_NE(sentences[1].text.find("hook"), std::string::npos);
+}
+
 TEST(DiffPeaks, TheHighestOfARowIsTold) {
   std::vector<Store> stores;
   for (const uint64_t size_bytes : {100U, 400U, 100U}) {

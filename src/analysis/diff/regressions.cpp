@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <utility>
 
 #include "analysis/frames/useful_frame.h"
 #include "base/units.h"
@@ -23,6 +25,26 @@ std::string NameOf(const Store& store, StackId stack) {
 std::string NameOf(const HeapAnalysis& recording, const DiffRow& row, bool is_by_category) {
   return is_by_category ? fmt::format("{} memory", kCategoryNames[static_cast<size_t>(row.category)])
                         : NameOf(*recording.store, row.stack);
+}
+
+// Rows of one name and purpose are one to a reader, who could not tell them apart: a call that moved to another caller
+// neither grew nor is it gone.
+std::vector<DiffRow> JoinRowsOfOneName(std::span<const HeapAnalysis> recordings, const HeapDiff& diff) {
+  std::map<std::pair<std::string, Category>, size_t> places;
+  std::vector<DiffRow> joined;
+  for (const DiffRow& row : diff.rows) {
+    const std::string name = NameOf(recordings[row.recording], row, diff.is_by_category);
+    const auto [place, is_new] = places.try_emplace({name, row.category}, joined.size());
+    if (is_new) {
+      joined.push_back(row);
+      continue;
+    }
+    std::vector<uint64_t>& bytes = joined[place->second].bytes;
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] += row.bytes[i];
+  }
+  std::stable_sort(joined.begin(), joined.end(),
+                   [](const DiffRow& a, const DiffRow& b) { return a.SpreadBytes() > b.SpreadBytes(); });
+  return joined;
 }
 
 std::string Amount(int64_t delta_bytes) { return FormatBytes(static_cast<uint64_t>(std::abs(delta_bytes))); }
@@ -88,7 +110,7 @@ std::vector<Regression> DescribeDiff(std::span<const HeapAnalysis> recordings, c
   // Of equal peaks, what makes a thousandth of them.
   const auto noise_bytes = static_cast<int64_t>(diff.peak_bytes.back() / 1000);
   const int64_t least_bytes = std::max<int64_t>({1, std::abs(delta_bytes) / 10, delta_bytes == 0 ? noise_bytes : 0});
-  for (const DiffRow& row : diff.rows) {
+  for (const DiffRow& row : JoinRowsOfOneName(recordings, diff)) {
     if (sentences.size() > most_count) break;
     if (std::abs(row.DeltaBytes()) < least_bytes) continue;
     const std::string name = NameOf(recordings[row.recording], row, diff.is_by_category);

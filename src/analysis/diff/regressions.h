@@ -22,8 +22,8 @@ struct DiffWords {
   std::string_view less = "falls";
 };
 
-/// The first sentence is about the peak; at most `most_count` more about origins that changed it by a tenth or more.
-/// cost: O(rows)
+/// The first sentence is about the peak; at most `most_count` more about origins that changed it by a tenth or more;
+/// those of one name and purpose together. cost: O(rows · log rows)
 std::vector<Regression> DescribeDiff(std::span<const HeapAnalysis> recordings, const HeapDiff& diff, size_t most_count,
                                      const DiffWords& words = {});
 

@@ -1,5 +1,6 @@
 #include <zlib.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "io/pickle/sniff.h"
@@ -10,7 +11,8 @@ namespace {
 
 class GzipSource final : public ByteSource {
  public:
-  explicit GzipSource(std::unique_ptr<ByteSource> packed) : packed_(std::move(packed)), buffer_(kBufferBytes) {
+  GzipSource(std::unique_ptr<ByteSource> packed, std::shared_ptr<ContainerEnd> end)
+      : packed_(std::move(packed)), end_(std::move(end)), buffer_(kBufferBytes) {
     // 15 + 16: the largest window, gzip header expected.
     ready_ = inflateInit2(&stream_, 15 + 16) == Z_OK;
   }
@@ -45,6 +47,7 @@ class GzipSource final : public ByteSource {
   }
 
   Status Step() {
+    const std::span<const Bytef> in = {stream_.next_in, stream_.avail_in};
     const uInt in_before = stream_.avail_in;
     const uInt out_before = stream_.avail_out;
     const int code = inflate(&stream_, Z_NO_FLUSH);
@@ -58,14 +61,16 @@ class GzipSource final : public ByteSource {
       if (in_before != stream_.avail_in) between_members_ = false;
       return {};
     }
-    if (between_members_) {  // bytes after the last member that are no gzip: padding, as gunzip treats it
+    if (between_members_) {  // bytes after the last member that are no gzip; zeros are padding, as gunzip treats it
       at_end_ = true;
+      end_->has_junk = std::any_of(in.begin(), in.end(), [](Bytef byte) { return byte != 0; });
       return {};
     }
     return Fail(ErrorCode::kCorruptInput, "The gzip data is damaged.");
   }
 
   std::unique_ptr<ByteSource> packed_;
+  std::shared_ptr<ContainerEnd> end_;
   std::vector<std::byte> buffer_;
   z_stream stream_{};
   ExpansionGuard guard_;
@@ -76,8 +81,8 @@ class GzipSource final : public ByteSource {
 
 }  // namespace
 
-std::unique_ptr<ByteSource> MakeGzipSource(std::unique_ptr<ByteSource> packed) {
-  return std::make_unique<GzipSource>(std::move(packed));
+std::unique_ptr<ByteSource> MakeGzipSource(std::unique_ptr<ByteSource> packed, std::shared_ptr<ContainerEnd> end) {
+  return std::make_unique<GzipSource>(std::move(packed), std::move(end));
 }
 
 Status ExpansionGuard::Add(size_t packed_bytes, size_t unpacked_bytes) {

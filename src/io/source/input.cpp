@@ -12,6 +12,22 @@ namespace {
 constexpr int kDeepestNesting = 4;
 constexpr uint64_t kLargestNestedZipBytes = 1ULL << 30;
 
+/// Passes `source` on and counts its bytes.
+class CountedSource final : public ByteSource {
+ public:
+  CountedSource(std::unique_ptr<ByteSource> source, std::shared_ptr<uint64_t> count)
+      : source_(std::move(source)), count_(std::move(count)) {}
+  Result<size_t> Read(std::span<std::byte> into) override {
+    Result<size_t> got = source_->Read(into);
+    if (got) *count_ += *got;
+    return got;
+  }
+
+ private:
+  std::unique_ptr<ByteSource> source_;
+  std::shared_ptr<uint64_t> count_;
+};
+
 enum class Wrapper : uint8_t { kNone, kGzip, kZstd, kZip, kHtml };
 
 bool LooksLikeHtml(std::string_view head) {
@@ -63,7 +79,7 @@ Status Unwrap(Input& input, std::unique_ptr<ByteSource> outermost, const RandomA
     switch (wrapper) {
       case Wrapper::kGzip:
         input.wrappers.emplace_back("gzip");
-        unpacked = MakeGzipSource(std::move(current));
+        unpacked = MakeGzipSource(std::move(current), input.container_end);
         break;
       case Wrapper::kZstd:
         input.wrappers.emplace_back("zstd");
@@ -107,6 +123,7 @@ Result<Input> OpenInput(const std::string& path) {
   }
   std::unique_ptr<ByteSource> bytes = *std::move(file);
   if (access != nullptr) bytes = std::make_unique<ReadAheadSource>(std::move(bytes));
+  bytes = std::make_unique<CountedSource>(std::move(bytes), input.file_read_bytes);
   if (Status status = Unwrap(input, std::move(bytes), access); !status) return named(std::move(status).error());
   return input;
 }
@@ -118,7 +135,9 @@ Result<Input> UnwrapBytes(std::string name, std::string bytes) {
   auto archive = std::make_unique<MemoryAccess>(std::move(bytes));
   const MemoryAccess& access = *archive;
   input.archives.push_back(std::move(archive));
-  MEMSTRATA_TRY(Unwrap(input, std::make_unique<MemorySource>(access.view()), &access));
+  MEMSTRATA_TRY(Unwrap(
+      input, std::make_unique<CountedSource>(std::make_unique<MemorySource>(access.view()), input.file_read_bytes),
+      &access));
   return input;
 }
 

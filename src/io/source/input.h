@@ -19,6 +19,8 @@ struct Input {
   std::vector<std::string> wrappers;  // outermost first: "gzip", "zip member a/data.pkl", "base64 in HTML"
   uint64_t other_member_count = 0;    // members of a zip archive that are not read
   std::unique_ptr<PeekableSource> bytes;
+  std::shared_ptr<ContainerEnd> container_end = std::make_shared<ContainerEnd>();
+  std::shared_ptr<uint64_t> file_read_bytes = std::make_shared<uint64_t>(0);  // of the outermost file, front to back
   // The same bytes at any position where nothing had to be unpacked, else null.
   const RandomAccess* plain_file = nullptr;
   // Keeps what `bytes` reads from alive.

@@ -21,8 +21,13 @@ class ExpansionGuard {
   uint64_t unpacked_bytes_ = 0;
 };
 
+/// What containers told when they had been read to their end.
+struct ContainerEnd {
+  bool has_junk = false;  // bytes follow that are neither a part of it nor padding
+};
+
 /// Several gzip members after each other are one stream, as gunzip reads them.
-std::unique_ptr<ByteSource> MakeGzipSource(std::unique_ptr<ByteSource> packed);
+std::unique_ptr<ByteSource> MakeGzipSource(std::unique_ptr<ByteSource> packed, std::shared_ptr<ContainerEnd> end);
 std::unique_ptr<ByteSource> MakeZstdSource(std::unique_ptr<ByteSource> packed);
 /// The first base64 text between quotes that decodes to something we may know (see LooksLikePayload).
 std::unique_ptr<ByteSource> MakeHtmlBase64Source(std::unique_ptr<ByteSource> page);

@@ -436,7 +436,8 @@ StringId MemoryEventDecoder::Reference(uint64_t id) {
 StringId MemoryEventDecoder::Unpacked(std::string_view packed) {
   const auto [entry, is_new] = unpacked_.try_emplace(std::string(packed), 0);
   if (!is_new) return StringId{entry->second};
-  const std::unique_ptr<ByteSource> source = MakeGzipSource(std::make_unique<MemorySource>(packed));
+  const std::unique_ptr<ByteSource> source =
+      MakeGzipSource(std::make_unique<MemorySource>(packed), std::make_shared<ContainerEnd>());
   const Result<std::string> text = ReadAll(*source, kLongestTextBytes);
   if (text) {
     entry->second = strings_.Intern(*text).value;

@@ -32,10 +32,14 @@ function findSource(): DataSource {
 async function waitUntilReady(source: DataSource, root: HTMLElement): Promise<Progress> {
   let eventsFrom = 0;
   for (let waitMs = 0; ; waitMs = pollMs) {
+    const asked = performance.now();
     const progress = await source.progress(waitMs);
     if (progress.state !== "reading") return progress;
     if (!progress.event_count) eventsFrom = progress.read_bytes ?? 0;
     render(<Loading progress={progress} eventsFrom={eventsFrom} error={null} />, root);
+    // A server with many that wait answers at once.
+    const restMs = asked + waitMs - performance.now();
+    if (restMs > 0) await new Promise((resolve) => setTimeout(resolve, restMs));
   }
 }
 

@@ -29,5 +29,15 @@ it("tells rows apart that would read alike, by the innermost frame that differs"
     "adam.py:9 ← train.py:25 ← fit",
     "w/other.py:1",
   ]);
+  const called = (by: string, line: number) => ({
+    label: "linear in forward",
+    where: "models/gpt.py:120 ← fit",
+    category: "activation",
+    stack: [operator, own, { function: by, file: "/home/me/run.py", line }],
+  });
+  expect(tellApart([called("train_small", 3), called("train_large", 9)])).toEqual([
+    "models/gpt.py:120 ← fit … train_small",
+    "models/gpt.py:120 ← fit … train_large",
+  ]);
   expect(tellApart([row(7), row(7)])).toEqual(["w/train.py:25 ← fit", "w/train.py:25 ← fit"]);
 });

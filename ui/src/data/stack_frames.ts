@@ -31,7 +31,8 @@ export interface NamedRow {
 }
 
 /**
- * The places of rows; of rows that would read alike, with the innermost frame that differs, as in `adam.py:191 ← train.py:25 ← fit`.
+ * The places of rows; of rows that would read alike, with the innermost frame that differs: before the place where it is deeper, as in
+ * `adam.py:191 ← train.py:25 ← fit`, else behind it, as in `model.py:10 ← forward … train_large`.
  */
 export function tellApart(rows: readonly NamedRow[]): string[] {
   const named = ({ label, where, category }: NamedRow) => JSON.stringify([label, where, category]);
@@ -39,10 +40,15 @@ export function tellApart(rows: readonly NamedRow[]): string[] {
   for (const row of rows) alike.set(named(row), [...(alike.get(named(row)) ?? []), row]);
   return rows.map((row) => {
     const others = (alike.get(named(row)) ?? []).filter((other) => other !== row);
-    const frame = row.stack.find((one, depth) =>
-      others.some((other) => other.stack[depth] === undefined || framePlace(other.stack[depth]) !== framePlace(one)),
+    const depth = row.stack.findIndex((one, at) =>
+      others.some((other) => other.stack[at] === undefined || framePlace(other.stack[at]) !== framePlace(one)),
     );
-    const place = frame && others.length > 0 ? framePlace(frame, 1) : "";
+    if (depth < 0 || others.length === 0) return row.where;
+    const frame = row.stack[depth]!;
+    const place = framePlace(frame, 1);
+    const told = row.stack.findIndex((one) => one.file && row.where.includes(framePlace(one, 1)));
+    if (told >= 0 && depth > told)
+      return row.where.endsWith(frame.function) ? row.where : `${row.where} … ${frame.function}`;
     if (!place || row.where.includes(place)) return row.where;
     // The folder gives way to what tells the rows apart.
     return row.where ? `${place} ← ${row.where.replace(/^[^←]*\//, "")}` : place;

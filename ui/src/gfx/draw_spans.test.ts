@@ -42,6 +42,14 @@ describe("names of steps", () => {
     expect(names(stepsOf(4, 60, 40), [])).toEqual(["0", "1", "2", "3", "step"]);
   });
 
+  it("are whole beside a step of which only a part is in sight", () => {
+    expect(names([step(0, 0, 980), step(1, 980, 2000)], [])).toEqual(["step 0", "peak 1 B"]);
+  });
+
+  it("are whole beside one that ended early", () => {
+    expect(names([...stepsOf(3, 60), step(3, 180, 190)], [])).toEqual(["step 0", "step 1", "step 2"]);
+  });
+
   it("are every fifth number where steps are narrow", () => {
     expect(names(stepsOf(100, 9), [])).toEqual([...Array(20).keys()].map((index) => `${index * 5}`).concat("step"));
   });

@@ -62,8 +62,12 @@ function drawSteps(renderer: Renderer, frame: PlotFrame, rows: SpanRows, top: nu
   });
   for (const { x, width } of boxes) renderer.rect(x, top, width - (width > 2 ? 1 : 0), spanRowHeight, theme.sunken);
   const longWidth = (step: Step) => renderer.measure(`step ${step.index}`, { bold: true });
-  // Of the first and the last only a part may be in sight.
-  const whole = boxes.length > 2 ? boxes.slice(1, -1) : boxes;
+  // Those of which only a part is in sight, or that ended early, do without a name.
+  const isWhole = ({ step }: StepBox) =>
+    rows.position(step.begin_seq) >= frame.begin && rows.position(step.end_seq) <= frame.end;
+  const inSight = boxes.some(isWhole) ? boxes.filter(isWhole) : boxes;
+  const median = inSight.map(({ width }) => width).sort((a, b) => a - b)[inSight.length >> 1] ?? 0;
+  const whole = inSight.filter(({ width }) => 2 * width >= median);
   const isLong = whole.every(({ step, width }) => longWidth(step) + namePadding <= width);
   const stride = isLong ? 1 : stepStride(renderer, whole);
   for (const { step, x, width } of boxes) {

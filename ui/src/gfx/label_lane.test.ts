@@ -25,6 +25,16 @@ describe("placeLabels", () => {
     ]);
   });
 
+  it("lets several point at the right edge", () => {
+    const { placed, dropped } = placeLabels([label(998, 100), label(999, 100), label(1000, 100)], 3, 0, 1000);
+    expect(dropped).toBe(0);
+    expect(placed.map((one) => [one.leaderX, one.side])).toEqual([
+      [990, "left"],
+      [995, "left"],
+      [1000, "left"],
+    ]);
+  });
+
   it("turns a label to the left at the right edge", () => {
     expect(placeLabels([label(950, 100)], 3, 0, 1000).placed[0]?.side).toBe("left");
   });

@@ -12,7 +12,7 @@ const leaderGap = 5;
 /** A leader that stands further from its ring than this points at something else. */
 const maxShift = 16;
 /** The search for places gives up then; labels are re-placed for every frame. */
-const maxTries = 120;
+const maxTries = 300;
 /** Of the places of a label: those that are tried. */
 const mostPlaces = 6;
 
@@ -45,43 +45,48 @@ export interface PlacedLabel extends Aimed {
   leaderX: number;
   row: number;
   side: "right" | "left";
+  /** What the text covers in its row, its leader included. */
+  from: number;
+  to: number;
 }
 
-/** What the text of a label covers in its row, its leader included. */
-function extent({ leaderX, label, side }: PlacedLabel): [from: number, to: number] {
-  const reach = textIndent + label.width;
-  return side === "right" ? [leaderX, leaderX + reach] : [leaderX - reach, leaderX];
+function placeAt(aimed: Aimed, leaderX: number, row: number, side: PlacedLabel["side"]): PlacedLabel {
+  const reach = textIndent + aimed.label.width;
+  const [from, to] = side === "right" ? [leaderX, leaderX + reach] : [leaderX - reach, leaderX];
+  return { label: aimed.label, x: aimed.x, y: aimed.y, leaderX, row, side, from, to };
 }
 
 /** True where the text of a label lies, its leader included. */
-export function isOnText(label: PlacedLabel, x: number): boolean {
-  const [from, to] = extent(label);
+export function isOnText({ from, to }: PlacedLabel, x: number): boolean {
   return from <= x && x <= to;
 }
 
 /** True when two labels do not touch: neither texts of one row nor a leader and the text of a row below its own. */
 function isApart(a: PlacedLabel, b: PlacedLabel): boolean {
-  const [aFrom, aTo] = extent(a);
-  const [bFrom, bTo] = extent(b);
-  if (a.row === b.row) return aTo + gap <= bFrom || bTo + gap <= aFrom;
-  const [upper, lowerFrom, lowerTo] = a.row < b.row ? [a, bFrom, bTo] : [b, aFrom, aTo];
-  return upper.leaderX < lowerFrom - 2 || upper.leaderX > lowerTo + gap;
+  if (a.row === b.row) return a.to + gap <= b.from || b.to + gap <= a.from;
+  const upper = a.row < b.row ? a : b;
+  const lower = upper === a ? b : a;
+  // Another leader may stand close to its own, not to the end of its text.
+  const before = lower.side === "right" ? 2 : gap;
+  const behind = lower.side === "right" ? gap : 2;
+  return upper.leaderX < lower.from - before || upper.leaderX > lower.to + behind;
 }
 
-/** Leaders of labels that are sorted by x; null when too many point at one place. */
-function leaders(labels: readonly Aimed[]): number[] | null {
+/** Leaders of labels that are sorted by x, each beside the one before it, back from the edge; null when too many point at one place. */
+function leaders(labels: readonly Aimed[], right: number): number[] | null {
   const places: number[] = [];
-  for (const label of labels) {
-    const leaderX = Math.max(label.x, (places.at(-1) ?? Number.NEGATIVE_INFINITY) + leaderGap);
-    if (leaderX - label.x > maxShift) return null;
-    places.push(leaderX);
+  for (const label of labels) places.push(Math.max(label.x, (places.at(-1) ?? Number.NEGATIVE_INFINITY) + leaderGap));
+  let limit = right;
+  for (let index = places.length - 1; index >= 0; index -= 1) {
+    places[index] = Math.min(places[index]!, limit);
+    limit = places[index]! - leaderGap;
   }
-  return places;
+  return places.every((place, index) => Math.abs(place - labels[index]!.x) <= maxShift) ? places : null;
 }
 
 /** A place for each label, found by trying rows and sides from left to right and going back; null when none was found. */
 function assignPlaces(labels: readonly Aimed[], rows: number, left: number, right: number): PlacedLabel[] | null {
-  const leaderX = leaders(labels);
+  const leaderX = leaders(labels, right);
   if (!leaderX) return null;
   const placed: PlacedLabel[] = [];
   let tries = 0;
@@ -89,11 +94,10 @@ function assignPlaces(labels: readonly Aimed[], rows: number, left: number, righ
     if (index === labels.length) return true;
     for (const side of ["right", "left"] as const) {
       for (let row = 0; row < rows; row += 1) {
-        const place: PlacedLabel = { ...labels[index]!, leaderX: leaderX[index]!, row, side };
-        const [from, to] = extent(place);
+        const place = placeAt(labels[index]!, leaderX[index]!, row, side);
         tries += 1;
         if (tries > maxTries) return false;
-        if (from < left || to > right || !placed.every((other) => isApart(other, place))) continue;
+        if (place.from < left || place.to > right || !placed.every((other) => isApart(other, place))) continue;
         placed.push(place);
         if (placeFrom(index + 1)) return true;
         placed.pop();
@@ -102,6 +106,32 @@ function assignPlaces(labels: readonly Aimed[], rows: number, left: number, righ
     return false;
   };
   return placeFrom(0) ? placed : null;
+}
+
+/** Where a leader may stand beside its ring, the nearest first. */
+const shifts = [0, leaderGap, -leaderGap, 2 * leaderGap, -2 * leaderGap, 3 * leaderGap, -3 * leaderGap];
+
+/** A place for one more label beside those that stay where they are; null when there is none. */
+function insertPlace(
+  aimed: Aimed,
+  placed: readonly PlacedLabel[],
+  rows: number,
+  left: number,
+  right: number,
+): PlacedLabel | null {
+  for (const shift of shifts) {
+    const leaderX = aimed.x + shift;
+    const isTaken = placed.some(
+      (other) => Math.abs(other.leaderX - leaderX) < leaderGap || (other.x - aimed.x) * (other.leaderX - leaderX) < 0,
+    );
+    if (isTaken) continue;
+    for (const side of ["right", "left"] as const) {
+      const place = placeAt(aimed, leaderX, 0, side);
+      if (place.from < left || place.to > right) continue;
+      for (; place.row < rows; place.row += 1) if (placed.every((other) => isApart(other, place))) return place;
+    }
+  }
+  return null;
 }
 
 /** The places of a label to try, in this order, beside the labels that have a place. @param share of the lane for each label, in pixels */
@@ -133,18 +163,26 @@ function placeInOrder(
   right: number,
 ): PlacedLabel[] {
   let placed: PlacedLabel[] = [];
-  let kept: Aimed[] = [];
-  const keep = (label: Label, anchor: Anchor): boolean => {
-    const attempt = [...kept, { label, ...anchor }].sort(byPlace);
-    const places = assignPlaces(attempt, rows, left, right);
-    if (!places) return false;
-    kept = attempt;
-    placed = places;
-    return true;
+  const insert = (label: Label, anchor: Anchor): boolean => {
+    const place = insertPlace({ label, ...anchor }, placed, rows, left, right);
+    if (place) placed.push(place);
+    return place !== null;
+  };
+  const makeRoom = (label: Label, anchor: Anchor): boolean => {
+    const attempt: Aimed[] = [
+      ...placed.map(({ label: other, x, y }) => ({ label: other, x, y })),
+      { label, ...anchor },
+    ];
+    const places = assignPlaces(attempt.sort(byPlace), rows, left, right);
+    if (places) placed = places;
+    return places !== null;
   };
   const share = (right - left) / labels.length;
-  for (const label of labels) order(label, placed, share).some((anchor) => keep(label, anchor));
-  return placed;
+  for (const label of labels) {
+    const anchors = order(label, placed, share);
+    if (!anchors.some((anchor) => insert(label, anchor))) anchors.some((anchor) => makeRoom(label, anchor));
+  }
+  return placed.sort(byPlace);
 }
 
 /** Labels all over the lane, each where it belongs or where the same can be seen again; closer together where more of them fit so. */

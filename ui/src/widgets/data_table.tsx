@@ -60,12 +60,20 @@ export function filledColumns<Row>(columns: readonly Column<Row>[], rows: readon
   return rows.length === 0 ? [...columns] : columns.filter(isFilled);
 }
 
+/** In a table below this width names go over several lines, in pixels. */
+const narrowWidth = 560;
 const leastTextWidth = 110;
 const leastNumberWidth = 76;
 
 function leastWidthOf<Row>({ width, leastWidth, number }: Column<Row>): number {
   const pixels = /^(\d+)px$/.exec(width ?? "")?.[1];
   return pixels ? Number(pixels) : (leastWidth ?? (number ? leastNumberWidth : leastTextWidth));
+}
+
+/** In a table that is wider than its box all columns are as narrow as they may be. */
+function columnStyle<Row>(column: Column<Row>, isWider: boolean): { width?: string } {
+  if (isWider) return { width: `${leastWidthOf(column)}px` };
+  return column.width ? { width: column.width } : {};
 }
 
 /** The columns that a table of this width has room for, and the least width of them; 0 = a width that is not known yet. */
@@ -112,7 +120,15 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     setSort((old) => ({ id: column.id, falling: old?.id === column.id ? !old.falling : column.number === true }));
   const table = (
     <section
-      class={`ms-table ${props.maxHeight ? "ms-table--scrolls" : ""} ${isWider ? "ms-table--wide" : ""}`}
+      class={[
+        "ms-table",
+        props.maxHeight && "ms-table--scrolls",
+        isWider && "ms-table--wide",
+        // Rows of which only some are drawn are all of one height.
+        !windowed && size.width > 0 && size.width < narrowWidth && "ms-table--narrow",
+      ]
+        .filter(Boolean)
+        .join(" ")}
       ref={box}
       style={props.maxHeight ? { maxHeight: props.maxHeight, overflowY: "auto" } : {}}
       onScroll={(event) => windowed && setScrollTop(event.currentTarget.scrollTop)}
@@ -128,7 +144,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         <caption class="ms-hidden">{props.caption}</caption>
         <colgroup>
           {shown.map((column) => (
-            <col key={column.id} style={column.width ? { width: column.width } : {}} />
+            <col key={column.id} style={columnStyle(column, isWider)} />
           ))}
         </colgroup>
         <TableHead columns={shown} sort={sort} onSort={sortBy} />

@@ -4,11 +4,12 @@ import { categoryLabel } from "../../base/palette.ts";
 import { formatByteChange, formatBytes, formatCount, formatExactBytes } from "../../base/units.ts";
 import { heapOfFile } from "../../data/heap_names.ts";
 import type { Compare, CompareRow } from "../../data/job_types.ts";
-import { framePlace, stackText, usefulFrame } from "../../data/stack_frames.ts";
+import { framePlace, stackText, tellApart, usefulFrame } from "../../data/stack_frames.ts";
 import { useApp, useJson } from "../../state/context.ts";
 import { bytesColumn } from "../../widgets/columns.tsx";
 import { CopyButton } from "../../widgets/copy_button.tsx";
 import { type Column, DataTable, tableText } from "../../widgets/data_table.tsx";
+import { MiddleCut } from "../../widgets/middle_cut.tsx";
 import { ErrorNotice, LoadingNotice } from "../../widgets/notice.tsx";
 import { Segmented } from "../../widgets/segmented.tsx";
 import type { View } from "../view.ts";
@@ -121,6 +122,9 @@ function rowPlace(row: CompareRow): string {
 function compareColumns(grew: string, shrank: string, rows: readonly CompareRow[]): Column<CompareRow>[] {
   const largest = rows.reduce((most, row) => Math.max(most, Math.abs(row.delta_bytes)), 1);
   const tip = (row: CompareRow) => stackText(row.stack);
+  const named = rows.map((row) => ({ ...row, label: rowName(row), where: rowPlace(row) }));
+  const places = new Map(tellApart(named).map((place, index) => [rows[index]!, place]));
+  const placeOf = (row: CompareRow) => places.get(row) ?? "";
   return [
     {
       id: "holder",
@@ -133,13 +137,17 @@ function compareColumns(grew: string, shrank: string, rows: readonly CompareRow[
     {
       id: "where",
       title: "where",
-      value: rowPlace,
-      cell: (row) => <span class="ms-mono ms-quiet">{rowPlace(row)}</span>,
+      value: placeOf,
+      cell: (row) => (
+        <span class="ms-mono ms-quiet">
+          <MiddleCut text={placeOf(row)} />
+        </span>
+      ),
       tip,
     },
     { id: "category", title: "category", width: "120px", value: (row) => categoryLabel(row.category) },
-    bytesColumn("before_bytes", "before", (row) => row.before_bytes),
-    bytesColumn("after_bytes", "after", (row) => row.after_bytes),
+    { ...bytesColumn<CompareRow>("before_bytes", "before", (row) => row.before_bytes), givesWay: 1 },
+    { ...bytesColumn<CompareRow>("after_bytes", "after", (row) => row.after_bytes), givesWay: 2 },
     {
       id: "delta_bytes",
       title: "change",
@@ -154,6 +162,7 @@ function compareColumns(grew: string, shrank: string, rows: readonly CompareRow[
       id: "bar",
       title: "shrank | grew",
       width: "180px",
+      givesWay: 3,
       value: (row) => row.delta_bytes,
       cell: (row) => {
         const width = (Math.abs(row.delta_bytes) / largest) * 80;

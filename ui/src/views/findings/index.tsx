@@ -1,6 +1,6 @@
 /** Findings: every finding in sentences, most urgent first, with a jump to its place. */
 import { categoryLabel } from "../../base/palette.ts";
-import { formatByteChange, formatBytes, formatCount } from "../../base/units.ts";
+import { formatBytes, formatCount } from "../../base/units.ts";
 import type { ExplainHeap } from "../../data/types.ts";
 import { useApp } from "../../state/context.ts";
 import { type Column, DataTable } from "../../widgets/data_table.tsx";
@@ -29,11 +29,11 @@ const columns: Column<Row>[] = [
   },
   {
     id: "gain_bytes",
-    title: "gain",
+    title: "lower by",
     width: "110px",
     number: true,
     value: (row) => row.gain_bytes,
-    cell: (row) => formatByteChange(-row.gain_bytes),
+    cell: (row) => formatBytes(row.gain_bytes),
   },
   { id: "new_peak_phase", title: "then in", width: "170px", value: placeOfNextPeak },
   {

@@ -132,13 +132,13 @@ const roomColumns: Column<RoomRow>[] = [
     cell: (row) => <strong>{formatBytes(row.bytes)}</strong>,
     tip: (row) => (row.bytes === null ? "This recording does not say it." : formatExactBytes(row.bytes)),
   },
-  { id: "explanation", title: "meaning", value: (row) => row.explanation, tip: (row) => row.explanation },
+  { id: "explanation", title: "meaning", wraps: true, value: (row) => row.explanation },
 ];
 
 const remedyColumns: Column<OomRemedy>[] = [
-  { id: "text", title: "change", value: (row) => row.text, tip: (row) => row.text },
+  { id: "text", title: "change", leastWidth: 180, wraps: true, value: (row) => row.text },
   { id: "would_fit", title: "result", width: "170px", value: (row) => fitText(row) },
-  { id: "basis", title: "basis", width: "100px", value: (row) => row.basis },
+  { id: "basis", title: "basis", width: "100px", givesWay: 1, value: (row) => row.basis },
 ];
 
 function holderColumns(theme: "light" | "dark"): Column<OomHolder>[] {
@@ -168,7 +168,7 @@ function holderColumns(theme: "light" | "dark"): Column<OomHolder>[] {
       width: "130px",
       value: (row) => (row.is_other ? "" : categoryLabel(row.category)),
     },
-    countColumn("block_count", "blocks", (row) => row.block_count, "80px"),
+    { ...countColumn<OomHolder>("block_count", "blocks", (row) => row.block_count, "80px"), givesWay: 1 },
     mainBytesColumn("bytes", "bytes", (row) => row.bytes, "100px"),
   ];
 }

@@ -3,6 +3,7 @@ import {
   barScale,
   choicesOf,
   differenceText,
+  formulaText,
   parseInputs,
   planParameters,
   setInputs,
@@ -47,7 +48,9 @@ describe("the inputs of a task", () => {
 
 describe("a plan", () => {
   it("has room for the card and for what does not fit on it", () => {
-    const plan = { devices: [{ total_bytes: 100 }], target: { usable_bytes: 40 } } as Parameters<typeof barScale>[0];
+    const plan = { devices: [{ total_bytes: 80, high_bytes: 100 }], target: { usable_bytes: 40 } } as Parameters<
+      typeof barScale
+    >[0];
     expect(barScale(plan)).toBe(100);
     expect(barScale({ ...plan, target: { name: "", usable_bytes: 1000 } })).toBe(1250);
   });
@@ -57,4 +60,11 @@ describe("a plan", () => {
     expect(differenceText({ term: "a", planned_bytes: null, measured_bytes: 1 })).toBe("no such term in the plan");
     expect(differenceText({ term: "a", planned_bytes: 1, measured_bytes: null })).toBe("not in the recording");
   });
+});
+
+it("writes long numbers of a formula with separators, and leaves names alone", () => {
+  expect(formulaText("2 B x 8030261248 parameters of x1 in fp16384")).toBe(
+    "2 B × 8,030,261,248 parameters of x1 in fp16384",
+  );
+  expect(formulaText("4 B x (1000 + 25600 hidden), 0.123456")).toBe("4 B × (1000 + 25,600 hidden), 0.123456");
 });

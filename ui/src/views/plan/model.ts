@@ -1,6 +1,6 @@
 /** What the planner is asked for, as parameters of its question, and how its terms are coloured. */
 import { capitalised } from "../../base/text.ts";
-import { formatByteChange } from "../../base/units.ts";
+import { formatByteChange, formatCount } from "../../base/units.ts";
 import type { Plan, PlanDevice, PlanTerm } from "../../data/plan_types.ts";
 import type { Parameters } from "../../data/source.ts";
 
@@ -42,6 +42,13 @@ export function termCategory(term: string): string {
 export function termTitle(term: string): string {
   const words = term.replaceAll("_", " ").replace(/\bkv\b/, "KV");
   return capitalised(words);
+}
+
+/** How a figure is made, with separators in its long numbers: `2 B × 8,030,261,248 parameters`. */
+export function formulaText(how: string): string {
+  return how
+    .replace(/(?<= )x(?= )/g, "×")
+    .replace(/(?<![\w.])\d{5,}(?![\w.]\w)/g, (digits) => formatCount(Number(digits)));
 }
 
 export interface Slider {
@@ -154,9 +161,9 @@ export function planParameters(wish: Wish): Parameters | null {
   };
 }
 
-/** Bytes that the bars have room for: the fullest device, or the card with a quarter to spare. */
+/** Bytes that the bars have room for: the highest that a device may need, or the card with a quarter to spare. */
 export function barScale(plan: Plan): number {
-  const fullest = Math.max(...plan.devices.map((device) => device.total_bytes), 1);
+  const fullest = Math.max(...plan.devices.map((device) => device.high_bytes), 1);
   return plan.target ? Math.max(fullest, plan.target.usable_bytes * 1.25) : fullest;
 }
 

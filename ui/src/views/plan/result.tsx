@@ -6,7 +6,7 @@ import { useApp } from "../../state/context.ts";
 import { bytesColumn, mainBytesColumn } from "../../widgets/columns.tsx";
 import { type Column, DataTable } from "../../widgets/data_table.tsx";
 import { Swatch } from "../../widgets/swatch.tsx";
-import { barScale, differenceText, fullestDevice, termCategory, termTitle } from "./model.ts";
+import { barScale, differenceText, formulaText, fullestDevice, termCategory, termTitle } from "./model.ts";
 
 /** It is tight where the plan fits and its high figure does not. */
 function Verdict({ plan }: { plan: Plan }) {
@@ -59,6 +59,11 @@ function DeviceBar({ device, plan, scale }: { device: PlanDevice; plan: Plan; sc
           );
         })}
         {plan.target && <div class="ms-plan__capacity" style={{ left: share(plan.target.usable_bytes) }} />}
+        <div
+          class="ms-plan__range"
+          style={{ left: share(device.low_bytes), width: share(device.high_bytes - device.low_bytes) }}
+          title={`from ${formatBytes(device.low_bytes)} to ${formatBytes(device.high_bytes)}`}
+        />
       </div>
     </figure>
   );
@@ -75,7 +80,7 @@ function lineColumns({ total_bytes: total }: PlanPlace, theme: "light" | "dark")
           <Swatch fill={categoryFill(theme, termCategory(row.term))} /> {termTitle(row.term)}
         </>
       ),
-      tip: (row) => row.how,
+      tip: (row) => formulaText(row.how),
     },
     mainBytesColumn("bytes", "bytes", (row) => row.bytes),
     bytesColumn("low_bytes", "at least", (row) => row.low_bytes),
@@ -98,8 +103,8 @@ function lineColumns({ total_bytes: total }: PlanPlace, theme: "light" | "dark")
       title: "how",
       width: "38%",
       wraps: true,
-      value: (row) => row.how,
-      tip: (row) => `${row.how} (${row.basis}: ${row.source})`,
+      value: (row) => formulaText(row.how),
+      tip: (row) => `${formulaText(row.how)} (${row.basis}: ${row.source})`,
     },
   ];
 }

@@ -63,8 +63,8 @@ function RankStory({ ranks }: { ranks: Ranks }) {
         <>
           <h3>
             {ranks.ranks.length === 2
-              ? "What the higher peak holds that the other does not"
-              : "What the worst holds that the one in the middle does not"}
+              ? "How the higher peak differs from the other"
+              : "How the worst differs from the one in the middle"}
           </h3>
           <ul>
             {ranks.differences.map((difference) => (
@@ -97,9 +97,15 @@ function open(app: AppState, rank: Rank): void {
 function rankColumns({ ranks, median_index }: Ranks): Column<Rank>[] {
   const medianBytes = ranks[median_index]?.peak_live_bytes ?? 0;
   return [
-    { id: "rank", title: "recording", value: rankName, cell: (row) => <strong>{rankName(row)}</strong> },
-    { id: "coordinates", title: "place in the layout", width: "160px", value: coordinateText },
-    { id: "heap", title: "heap", width: "180px", value: (row) => nameInFile({ id: row.heap }, row.file) },
+    {
+      id: "rank",
+      title: "recording",
+      leastWidth: 150,
+      value: rankName,
+      cell: (row) => <strong>{rankName(row)}</strong>,
+    },
+    { id: "coordinates", title: "place in the layout", width: "160px", givesWay: 2, value: coordinateText },
+    { id: "heap", title: "heap", width: "180px", givesWay: 5, value: (row) => nameInFile({ id: row.heap }, row.file) },
     mainBytesColumn("peak_live_bytes", "live peak", (row) => row.peak_live_bytes, "100px"),
     {
       id: "against_median_bytes",
@@ -109,9 +115,12 @@ function rankColumns({ ranks, median_index }: Ranks): Column<Rank>[] {
       value: (row) => row.peak_live_bytes - medianBytes,
       cell: (row) => formatByteChange(row.peak_live_bytes - medianBytes),
     },
-    bytesColumn("peak_reserved_bytes", "reserved peak", (row) => row.peak_reserved_bytes, "110px"),
-    bytesColumn("end_live_bytes", "at the end", (row) => row.end_live_bytes, "100px"),
-    countColumn("oom_count", "out of memory", (row) => row.oom_count, "110px"),
+    {
+      ...bytesColumn<Rank>("peak_reserved_bytes", "reserved peak", (row) => row.peak_reserved_bytes, "110px"),
+      givesWay: 3,
+    },
+    { ...bytesColumn<Rank>("end_live_bytes", "at the end", (row) => row.end_live_bytes, "100px"), givesWay: 4 },
+    { ...countColumn<Rank>("oom_count", "out of memory", (row) => row.oom_count, "110px"), givesWay: 1 },
   ];
 }
 
