@@ -11,12 +11,15 @@ class BatchFinder {
   BatchFinder(const OrderEvents& events, const std::vector<BackwardPass>& passes, const OrderGradients& gradients)
       : events_(events), passes_(passes), gradients_(gradients), count_(static_cast<uint32_t>(events.size())) {
     FindPredecessors();
+    const auto is_gradient = gradients_.is_gradient.begin();
+    for (const BackwardPass& pass : passes_)
+      most_gradients_ = std::max(most_gradients_, std::count(is_gradient + pass.begin, is_gradient + pass.end, true));
   }
 
   IndexRange BeforeForward(size_t pass) const {
     const uint32_t forward = ForwardBegin(pass);
     const IndexRange found = FindBefore(pass, BeginOfGap(pass), forward, kMostBetween);
-    return found.begin == kNone || HoldsCopies(pass, found) ? IndexRange{forward, forward} : found;
+    return found.begin == kNone || HoldsCopies(found) ? IndexRange{forward, forward} : found;
   }
 
   // Nothing but the frees of the batch before lies between it and the gradients that are dropped.
@@ -25,7 +28,7 @@ class BatchFinder {
     if (drop == kNone) return {};
     constexpr uint32_t kMostReplaced = 8;
     const IndexRange found = FindBefore(pass, BeginOfGap(pass), drop, kMostReplaced);
-    return found.begin == kNone || HoldsStates(found) || HoldsCopies(pass, found) ? IndexRange() : found;
+    return found.begin == kNone || HoldsStates(found) || HoldsCopies(found) ? IndexRange() : found;
   }
 
  private:
@@ -37,13 +40,11 @@ class BatchFinder {
       return event.is_alloc && event.free_index == kNone && gradients_.count_of_size.contains(event.size_bytes);
     });
   }
-  bool HoldsCopies(size_t pass, IndexRange range) const {
-    const auto begin = gradients_.is_gradient.begin();
-    const auto gradient_count = std::count(begin + passes_[pass].begin, begin + passes_[pass].end, true);
+  bool HoldsCopies(IndexRange range) const {
     const auto copy_count = std::count_if(
         events_.begin() + range.begin, events_.begin() + range.end,
         [&](const OrderEvent& event) { return event.is_alloc && gradients_.count_of_size.contains(event.size_bytes); });
-    return copy_count >= kFewestDropped && copy_count * 2 >= gradient_count;
+    return copy_count >= kFewestDropped && copy_count * 2 >= most_gradients_;
   }
 
   // Where nothing that the forward saved shows its begin, the batch is behind what is taken for it.
@@ -182,6 +183,7 @@ class BatchFinder {
   const std::vector<BackwardPass>& passes_;
   const OrderGradients& gradients_;
   const uint32_t count_;
+  ptrdiff_t most_gradients_ = 0;       // that a backward makes
   std::vector<uint32_t> predecessor_;  // by index of an allocation
 };
 
