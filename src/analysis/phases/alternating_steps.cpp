@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/phases/order_events.h"
+#include "base/flat_map.h"
 
 namespace memstrata {
 namespace {
@@ -24,8 +25,8 @@ std::vector<uint64_t> GradientsOfSteps(const Store& store, const Heap& heap, con
 }
 
 // The stack of what each step's update does first; 0 where none is known.
-std::vector<uint64_t> UpdatesOfSteps(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
-                                     const std::vector<uint32_t>& begins) {
+std::vector<uint64_t> StacksOfUpdates(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
+                                      const std::vector<uint32_t>& begins) {
   std::vector<uint64_t> stacks(begins.size(), 0);
   size_t step = 0;
   for (uint32_t seq = begins[0]; seq < phases.size(); ++seq) {
@@ -36,6 +37,31 @@ std::vector<uint64_t> UpdatesOfSteps(const Store& store, const Heap& heap, const
   return stacks;
 }
 
+// How many blocks in sizes of gradients each step's update makes.
+std::vector<uint64_t> CountsOfUpdates(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
+                                      const std::vector<uint32_t>& begins) {
+  const auto for_each_of = [&](auto is_wanted, auto take) {
+    for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
+      const uint32_t seq = store.allocations.alloc_seq[row];
+      const uint64_t size_bytes = store.allocations.size_bytes[row];
+      if (seq != kNone && seq >= begins[0] && size_bytes > kScalarBytes && is_wanted(phases[seq]))
+        take(row, seq, size_bytes);
+    }
+  };
+  FlatMap<uint64_t, bool> gradient_sizes;
+  for_each_of(IsBackward, [&](uint32_t row, uint32_t, uint64_t size_bytes) {
+    const uint32_t free_seq = store.allocations.free_requested_seq[row];
+    if (free_seq == kNone || !IsBackward(phases[free_seq])) gradient_sizes[size_bytes] = true;
+  });
+  std::vector<uint64_t> counts(begins.size(), 0);
+  for_each_of([](Phase phase) { return phase == Phase::kOptimizer; },
+              [&](uint32_t, uint32_t seq, uint64_t size_bytes) {
+                const auto after = std::upper_bound(begins.begin(), begins.end(), seq);
+                counts[static_cast<size_t>(after - begins.begin()) - 1] += gradient_sizes.contains(size_bytes) ? 1 : 0;
+              });
+  return counts;
+}
+
 // From the second turn on every turn is as the one before; the first may make what later ones find. The last may be
 // cut off.
 bool HasPeriod(const std::vector<uint64_t>& values, size_t period) {
@@ -44,6 +70,21 @@ bool HasPeriod(const std::vector<uint64_t>& values, size_t period) {
   }
   const auto turn = values.begin() + static_cast<ptrdiff_t>(period);
   return std::any_of(turn + 1, turn + static_cast<ptrdiff_t>(period), [&](uint64_t value) { return value != *turn; });
+}
+
+// From the second turn on, of every two updates one makes much more than the other, and always about as much.
+bool TakeTurns(const std::vector<uint64_t>& counts) {
+  constexpr uint64_t kFewest = 3;
+  constexpr uint64_t kPartOfDifference = 4;
+  const auto is_about = [](uint64_t count, uint64_t usual) {
+    return std::max(count, usual) - std::min(count, usual) <= 2 + usual / 16;
+  };
+  for (size_t i = 2; i + 1 < counts.size(); ++i) {
+    if (!is_about(counts[i], counts[2 + i % 2])) return false;
+  }
+  const uint64_t more = std::max(counts[2], counts[3]);
+  const uint64_t difference = more - std::min(counts[2], counts[3]);
+  return difference >= kFewest && difference * kPartOfDifference >= more;
 }
 
 }  // namespace
@@ -63,9 +104,9 @@ std::vector<uint32_t> JoinAlternatingSteps(const Store& store, const Heap& heap,
     if (HasPeriod(gradients, period)) return join(period);
   }
   // Sharpness-aware minimisation goes to a worse point and back; both ways have a backward and an update.
-  const std::vector<uint64_t> updates = UpdatesOfSteps(store, heap, phases, begins);
-  if (std::count(updates.begin(), updates.end() - 1, 0) == 0 && HasPeriod(updates, 2)) return join(2);
-  return begins;
+  const std::vector<uint64_t> stacks = StacksOfUpdates(store, heap, phases, begins);
+  if (std::count(stacks.begin(), stacks.end() - 1, 0) == 0) return HasPeriod(stacks, 2) ? join(2) : begins;
+  return TakeTurns(CountsOfUpdates(store, heap, phases, begins)) ? join(2) : begins;
 }
 
 }  // namespace memstrata

@@ -74,6 +74,45 @@ TEST(AlternatingSteps, ATurnOfTwoModelsThatTrainEachOtherIsOneStep) {
   EXPECT_EQ(FindTimeline(store, store.heaps[0]).steps.size(), static_cast<size_t>(kTurns));
 }
 
+// Sharpness-aware minimisation: the first update of a turn keeps the weights that it leaves, the second restores them.
+// The norm of the gradients comes with partial sums that follow each other like the blocks of a forward.
+TEST(AlternatingSteps, AnUpdateToAWorsePointAndTheOneBackAreOneStep) {
+  constexpr int kTurns = 5;
+  TestProgram program(false);
+  Model model = {8, 300'000, {}, {}};
+  for (int i = 0; i < model.layer_count; ++i) program.Alloc(model.weight_bytes, {});
+  uint32_t batch = kNone;
+  std::vector<uint32_t> begins;
+  std::vector<uint32_t> norms;
+  std::vector<uint32_t> old_weights;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    begins.push_back(program.event_count());
+    const uint32_t next = program.Alloc(7168, {});
+    if (batch != kNone) program.Free(batch, {});
+    batch = next;
+    for (const bool goes_back : {false, true}) {
+      Forward(program, model);
+      Backward(program, {&model});
+      if (!goes_back) norms.push_back(program.event_count());
+      for (int i = 0; i < 2 * model.layer_count && !goes_back; ++i) {
+        const uint32_t partial = program.Alloc(i % 2 == 0 ? 160 : 128, {});  // 5 to 4, as the blocks of the forward
+        program.Free(program.Alloc(4, {}), {});
+        program.Free(partial, {});
+      }
+      for (; !old_weights.empty(); old_weights.pop_back()) program.Free(old_weights.back(), {});
+      for (int i = 0; i < model.layer_count && !goes_back; ++i)
+        old_weights.push_back(program.Alloc(model.weight_bytes, {}));
+      for (; !model.gradients.empty(); model.gradients.pop_back()) program.Free(model.gradients.back(), {});
+    }
+  }
+  const Store store = program.Finish();
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  for (const uint32_t seq : norms) EXPECT_EQ(timeline.phase_of_event[seq], Phase::kOptimizer) << seq;
+  ASSERT_EQ(timeline.steps.size(), begins.size());
+  for (size_t step = 1; step + 1 < begins.size(); ++step)
+    EXPECT_EQ(timeline.steps[step].begin_seq, begins[step]) << step;
+}
+
 TEST(AlternatingSteps, StepsOfOneModelAreLeftAsTheyAre) {
   const Store store = MakeTraining(9, 0, false);
   const std::vector<Phase> phases = LabelByOrder(store, store.heaps[0]);

@@ -1,6 +1,7 @@
 #include "analysis/phases/backward_passes.h"
 
 #include <algorithm>
+#include <map>
 
 #include "analysis/phases/gradient_passes.h"
 
@@ -34,17 +35,25 @@ void SortByBegin(std::vector<Candidate>& candidates) {
 class PassFinder {
  public:
   PassFinder(const OrderEvents& events, uint32_t last_failure_index)
-      : events_(events), last_failure_index_(last_failure_index), runs_(FindFreeRuns(events)) {}
+      : events_(events),
+        last_failure_index_(last_failure_index),
+        runs_(FindFreeRuns(events)),
+        is_made_in_pass_(events.size(), false) {}
 
   std::vector<BackwardPass> Run() {
     CountCrossings();
     std::vector<Candidate> accepted = Accept(Candidates(Root::kScalar, {}), Root::kScalar);
+    MarkMade(accepted);
+    WidenToRoots(accepted);
     AddByGradients(accepted);
+    MarkMade(accepted);
     const bool goes_on = !accepted.empty();
     for (const Candidate& found : Accept(Candidates(Root::kTensor, accepted), Root::kTensor, goes_on))
       accepted.push_back(found);
     SortByBegin(accepted);
     AddAlike(accepted);
+    MarkMade(accepted);
+    AddRepeated(accepted);
     return ToPasses(accepted);
   }
 
@@ -79,6 +88,30 @@ class PassFinder {
     looked_at_ += candidate.end - candidate.begin;
     const auto begin = crossing_count_.begin() + candidate.begin;
     return *std::max_element(begin, crossing_count_.begin() + candidate.end) <= *begin;
+  }
+
+  // A loss of several terms: the gradient of one of them, made right behind the root, lives while its part of the graph
+  // is given back; the root until all of it is.
+  void WidenToRoots(std::vector<Candidate>& accepted) {
+    constexpr uint32_t kMostBehind = 2;
+    for (size_t k = 0; k < accepted.size(); ++k) {
+      const uint32_t latest = k + 1 < accepted.size() ? accepted[k + 1].begin : static_cast<uint32_t>(events_.size());
+      const uint32_t part_begin = accepted[k].begin;
+      for (uint32_t i = part_begin; i-- > 0 && part_begin - i <= kMostBehind;) {
+        if (!events_[i].is_alloc || events_[i].size_bytes > kFloatBytes) break;
+        const Candidate whole = {i, events_[i].free_index};
+        if (whole.end >= latest || whole.end <= accepted[k].end) continue;
+        Candidate rest = {accepted[k].end, whole.end};
+        Unwind(rest);
+        if (rest.unwound_count >= kFewestRuns && OnlyGivesBack(whole)) accepted[k] = whole;
+      }
+    }
+  }
+
+  // What these backwards make are gradients: giving them back, as an update does, unwinds no forward.
+  void MarkMade(const std::vector<Candidate>& accepted) {
+    for (const Candidate& pass : accepted)
+      std::fill(is_made_in_pass_.begin() + pass.begin, is_made_in_pass_.begin() + pass.end, true);
   }
 
   // Of candidates that overlap, one; in order.
@@ -178,6 +211,7 @@ class PassFinder {
         return;
       }
       if (run->oldest_alloc_index >= candidate.begin) continue;  // kNone as well
+      if (is_made_in_pass_[run->oldest_alloc_index]) continue;
       ++candidate.unwound_count;
       candidate.fall_count += last != kNone && run->oldest_alloc_index < last ? 1 : 0;
       last = run->oldest_alloc_index;
@@ -212,13 +246,51 @@ class PassFinder {
       const bool is_root = events_[i].is_alloc && events_[i].IsScalar() && end != kNone && end - i <= 2 * longest;
       if (!is_root || looked_at_ > kMostLooks * (events_.size() + 1) || (!found.empty() && i < found.back().end))
         continue;
-      const bool is_apart = std::none_of(accepted.begin(), accepted.end(),
-                                         [&](const Candidate& other) { return i < other.end && other.begin < end; });
-      if (is_apart && std::find(known.begin(), known.end(), GradientSizes(i, end)) != known.end())
+      if (IsApart({i, end}, accepted) && std::find(known.begin(), known.end(), GradientSizes(i, end)) != known.end())
         found.push_back({i, end});
     }
     accepted.insert(accepted.end(), found.begin(), found.end());
     SortByBegin(accepted);
+  }
+
+  // A backward of a model of a few layers gives back little. It is known by gradients of the same sizes in the same
+  // order that come again and again while something older is given back.
+  void AddRepeated(std::vector<Candidate>& accepted) {
+    constexpr size_t kFewestRepeats = 3;
+    constexpr uint32_t kFewestRunsOfRepeated = 2;
+    uint32_t longest = 0;
+    for (const Candidate& candidate : accepted) longest = std::max(longest, candidate.end - candidate.begin);
+    std::map<std::vector<uint64_t>, std::vector<Candidate>> by_gradients;
+    for (uint32_t i = 0; i < events_.size(); ++i) {
+      Candidate candidate = {i, events_[i].free_index};
+      const bool is_root = events_[i].is_alloc && events_[i].IsScalar() && candidate.end != kNone;
+      if (!is_root || candidate.end - i > 2 * longest || looked_at_ > kMostLooks * (events_.size() + 1)) continue;
+      if (!IsApart(candidate, accepted)) continue;
+      Unwind(candidate);
+      if (candidate.unwound_count < kFewestRunsOfRepeated || candidate.fall_count + 1 < candidate.unwound_count)
+        continue;
+      std::vector<uint64_t> sizes = GradientSizes(candidate.begin, candidate.end);
+      if (sizes.size() >= kFewestGradients) by_gradients[std::move(sizes)].push_back(candidate);
+    }
+    std::vector<Candidate> repeated;
+    for (const auto& [sizes, alike] : by_gradients) {
+      if (alike.size() >= kFewestRepeats) repeated.insert(repeated.end(), alike.begin(), alike.end());
+    }
+    std::sort(repeated.begin(), repeated.end(), [](const Candidate& a, const Candidate& b) {
+      return a.end - a.begin != b.end - b.begin ? a.end - a.begin < b.end - b.begin : a.begin < b.begin;
+    });
+    for (const Candidate& candidate : repeated) {
+      if (!IsApart(candidate, accepted)) continue;
+      accepted.push_back(candidate);
+      SortByBegin(accepted);
+    }
+  }
+
+  // `accepted` in order, disjoint.
+  static bool IsApart(const Candidate& candidate, const std::vector<Candidate>& accepted) {
+    const auto after = std::partition_point(accepted.begin(), accepted.end(),
+                                            [&](const Candidate& other) { return other.end <= candidate.begin; });
+    return after == accepted.end() || after->begin >= candidate.end;
   }
 
   std::vector<BackwardPass> ToPasses(const std::vector<Candidate>& accepted) const {
@@ -269,6 +341,7 @@ class PassFinder {
   const uint32_t last_failure_index_;
   const std::vector<FreeRun> runs_;
   std::vector<uint32_t> crossing_count_;
+  std::vector<bool> is_made_in_pass_;    // by index of an allocation
   std::vector<uint32_t> run_of_oldest_;  // by index of an allocation: the run of frees whose oldest block it is
   uint64_t looked_at_ = 0;
 };

@@ -10,6 +10,9 @@ constexpr size_t kLength = 4;
 // Statistics and the like, which an evaluation does not save, are a smaller part of the largest block.
 constexpr uint64_t kPartForRatios = 256;
 
+// A batch that is smaller than the smallest by more is chance, as the partial sums of norms.
+constexpr uint64_t kMostSmaller = 128;
+
 std::vector<uint32_t> Allocs(const OrderEvents& events, uint32_t begin, uint32_t end, uint64_t min_bytes) {
   std::vector<uint32_t> allocs;
   for (uint32_t i = begin; i < end; ++i) {
@@ -79,7 +82,11 @@ ForwardPattern::ForwardPattern(const OrderEvents& events, std::span<const Backwa
     // An activation may have the size of a weight in one batch and another in the next.
     for (const bool with_known : {false, true}) {
       const std::vector<uint32_t> large = OfActivations(pass.forward_begin, pass.begin, with_known);
-      for (const Window window : WindowsOf(large)) ratios_[HashRatios(events, window)] = true;
+      for (const Window window : WindowsOf(large)) {
+        const uint64_t first_bytes = events[window.front()].size_bytes;
+        const auto [known, is_new] = ratios_.try_emplace(HashRatios(events, window), first_bytes);
+        if (!is_new) known->second = std::min(known->second, first_bytes);
+      }
     }
   }
 }
@@ -109,7 +116,10 @@ uint32_t ForwardPattern::FindFirst(uint32_t begin, uint32_t end) const {
   const auto exact = FindStretch(
       WindowsOf(all), [&](Window window) { return known_count(window) * 2 <= kLength && is_exact(window); }, is_exact);
   const std::vector<uint32_t> large = OfActivations(begin, end, false);
-  const auto is_scaled = [&](Window window) { return ratios_.contains(HashRatios(events_, window)); };
+  const auto is_scaled = [&](Window window) {
+    const auto known = ratios_.find(HashRatios(events_, window));
+    return known != ratios_.end() && events_[window.front()].size_bytes * kMostSmaller >= known->second;
+  };
   const auto scaled = FindStretch(
       WindowsOf(large), [&](Window window) { return DistinctCount(events_, window) >= 2 && is_scaled(window); },
       is_scaled);

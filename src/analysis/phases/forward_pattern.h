@@ -27,9 +27,9 @@ class ForwardPattern {
 
   const OrderEvents& events_;
   const FlatMap<uint64_t, uint32_t>& known_sizes_;
-  FlatMap<uint64_t, bool> sizes_;      // hashes of sizes in a row
-  FlatMap<uint64_t, bool> ratios_;     // hashes of sizes in a row, each divided by the first
-  FlatMap<uint64_t, bool> own_sizes_;  // of blocks of the forwards; neither weights nor their copies have them
+  FlatMap<uint64_t, bool> sizes_;       // hashes of sizes in a row
+  FlatMap<uint64_t, uint64_t> ratios_;  // by hash of sizes in a row, each divided by the first: the smallest first one
+  FlatMap<uint64_t, bool> own_sizes_;   // of blocks of the forwards; neither weights nor their copies have them
 };
 
 }  // namespace memstrata

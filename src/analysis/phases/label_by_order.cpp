@@ -3,17 +3,12 @@
 #include <algorithm>
 
 #include "analysis/phases/backward_passes.h"
+#include "analysis/phases/batch_inputs.h"
 #include "analysis/phases/forward_pattern.h"
 #include "analysis/phases/recompute_by_order.h"
 
 namespace memstrata {
 namespace {
-
-/// Indices into OrderEvents, [begin, end).
-struct IndexRange {
-  uint32_t begin = 0;
-  uint32_t end = 0;
-};
 
 // Fewer blocks that last are no model.
 constexpr uint32_t kFewestLoaded = 4;
@@ -27,32 +22,35 @@ class OrderLabeller {
         count_(static_cast<uint32_t>(events_.size())),
         failure_index_(LastFailure()),
         passes_(FindBackwardPasses(events_, failure_index_)),
+        gradients_(FindOrderGradients(events_, passes_)),
         phases_(heap.events.size(), Phase::kOther) {}
 
   std::vector<Phase> Run() {
     if (passes_.empty()) {
       LabelWithoutBackward();
     } else {
-      FindGradients();
-      std::vector<IndexRange> inputs;
-      for (size_t i = 0; i < passes_.size(); ++i) inputs.push_back(FindInputs(i));
-      KeepUsualInputs(inputs);
+      const std::vector<BatchInputs> inputs = FindBatchInputs(events_, passes_, gradients_);
       for (size_t i = 0; i < passes_.size(); ++i) LabelPass(passes_[i], inputs[i]);
-      LabelLoad(inputs[0]);
-      FlatMap<uint64_t, uint32_t> known_sizes = gradient_sizes_;
-      for (uint32_t i = 0; i < inputs[0].begin; ++i) {
+      LabelLoad(inputs[0].before_forward);
+      FlatMap<uint64_t, uint32_t> known_sizes = gradients_.count_of_size;
+      for (uint32_t i = 0; i < inputs[0].begin(); ++i) {
         if (events_[i].IsLargeAlloc() && events_[i].free_index == kNone) ++known_sizes[events_[i].size_bytes];
       }
       const ForwardPattern pattern(events_, passes_, known_sizes);
       const auto after = [&](size_t i) -> IndexRange {
-        return {passes_[i].end, i + 1 < passes_.size() ? inputs[i + 1].begin : count_};
+        return {passes_[i].end, i + 1 < passes_.size() ? inputs[i + 1].begin() : count_};
+      };
+      // A batch may come before the gradients are dropped.
+      const auto until_forward = [&](size_t i) -> IndexRange {
+        return {passes_[i].end, i + 1 < passes_.size() ? passes_[i + 1].forward_begin : count_};
       };
       for (const BackwardPass& pass : passes_) {
         const uint32_t length = pass.begin - pass.forward_begin;  // 0: its forward lies before another backward
         if (length > 0) shortest_forward_ = std::min(shortest_forward_, length);
       }
-      for (size_t i = 0; i < passes_.size(); ++i) updates_have_signs_ = updates_have_signs_ || HasSigns(after(i));
-      for (size_t i = 0; i < passes_.size(); ++i) LabelUpdate(after(i), pattern);
+      for (size_t i = 0; i < passes_.size(); ++i)
+        updates_have_signs_ = updates_have_signs_ || HasSigns(until_forward(i));
+      for (size_t i = 0; i < passes_.size(); ++i) LabelUpdate(i, after(i), pattern);
       LabelDrops();
     }
     LabelAfterFailure();
@@ -83,81 +81,15 @@ class OrderLabeller {
     return index;
   }
 
-  // Gradients are made in a backward and outlive it.
-  void FindGradients() {
-    is_gradient_.resize(count_, false);
-    for (const BackwardPass& pass : passes_) {
-      for (uint32_t i = pass.begin; i < pass.end; ++i) {
-        if (!events_[i].IsLargeAlloc() || !events_[i].LivesBeyond(pass.end)) continue;
-        is_gradient_[i] = true;
-        ++gradient_sizes_[events_[i].size_bytes];
-      }
-    }
-  }
-
-  bool IsGradient(uint32_t alloc_index) const { return alloc_index != kNone && is_gradient_[alloc_index]; }
-
-  // A batch comes right before the forward and stays until the next one replaces it, after the backward.
-  IndexRange FindInputs(size_t pass_index) const {
-    constexpr uint32_t kMostBetween = 40;
-    const BackwardPass& pass = passes_[pass_index];
-    const uint32_t begin = pass_index == 0 ? 0 : passes_[pass_index - 1].end;
-    const uint32_t latest = pass_index + 1 < passes_.size() ? passes_[pass_index + 1].end : count_;
-    const bool may_stay = pass_index > 0 && pass_index + 1 == passes_.size();  // the last batch has no follower
-    const auto is_input = [&](const OrderEvent& event) {
-      return event.IsLargeAlloc() && event.LivesBeyond(pass.end) && !IsInBackward(event.free_index) &&
-             (event.free_index <= latest || (may_stay && event.free_index == kNone));
-    };
-    uint32_t first = kNone;
-    uint32_t last = kNone;
-    for (uint32_t i = pass.forward_begin; i-- > begin;) {
-      const OrderEvent& event = events_[i];
-      if (is_input(event)) {
-        first = i;
-        if (last == kNone) last = i;
-      } else if (first == kNone && pass.forward_begin - i > kMostBetween) {
-        break;
-      } else if (first != kNone && (event.IsLargeAlloc() || (!event.is_alloc && IsOfUpdate(event, begin)))) {
-        break;
-      }
-    }
-    if (first == kNone) return {pass.forward_begin, pass.forward_begin};
-    uint32_t end = last + 1;
-    while (end < pass.forward_begin && !events_[end].is_alloc) ++end;  // what the new batch replaces
-    return {first, end};
-  }
-
-  bool IsInBackward(uint32_t index) const {
-    const auto after = std::upper_bound(passes_.begin(), passes_.end(), index,
-                                        [](uint32_t i, const BackwardPass& pass) { return i < pass.begin; });
-    return after != passes_.begin() && index < (after - 1)->end;
-  }
-
-  // What comes before the blocks of a batch, where a batch has more of them than the others, is something else.
-  void KeepUsualInputs(std::vector<IndexRange>& inputs) const {
-    const auto count_of = [&](const IndexRange& range) {
-      return std::count_if(events_.begin() + range.begin, events_.begin() + range.end,
-                           [](const OrderEvent& event) { return event.IsLargeAlloc(); });
-    };
-    std::vector<ptrdiff_t> counts;
-    for (const IndexRange& range : inputs) counts.push_back(count_of(range));
-    std::vector<ptrdiff_t> sorted = counts;
-    std::nth_element(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(sorted.size() / 2), sorted.end());
-    const ptrdiff_t usual = sorted[sorted.size() / 2];
-    for (size_t i = 1; i < inputs.size() && usual > 0; ++i) {
-      for (; counts[i] > usual; ++inputs[i].begin) counts[i] -= events_[inputs[i].begin].IsLargeAlloc() ? 1 : 0;
-      while (!events_[inputs[i].begin].IsLargeAlloc()) ++inputs[i].begin;
-    }
-  }
-
   // A free of what was made since `begin`, or of a gradient.
   bool IsOfUpdate(const OrderEvent& event, uint32_t begin) const {
-    return event.alloc_index != kNone && (event.alloc_index >= begin || IsGradient(event.alloc_index));
+    return event.alloc_index != kNone && (event.alloc_index >= begin || gradients_.Has(event.alloc_index));
   }
 
-  void LabelPass(const BackwardPass& pass, IndexRange input) {
-    Fill(input.begin, input.end, Phase::kInput);
-    Fill(input.end, pass.begin, Phase::kForward);
+  void LabelPass(const BackwardPass& pass, const BatchInputs& inputs) {
+    Fill(inputs.begin(), pass.begin, Phase::kForward);
+    Fill(inputs.before_drop.begin, inputs.before_drop.end, Phase::kInput);
+    Fill(inputs.before_forward.begin, inputs.before_forward.end, Phase::kInput);
     Fill(pass.begin, pass.end, Phase::kBackward);
     if (!pass.gives_back) return;  // what comes back from the host comes in the order in which it left
     for (const Recompute& part : FindRecomputes(events_, pass))
@@ -170,7 +102,7 @@ class OrderLabeller {
     uint32_t older_count = 0;
     for (uint32_t i = 0; i < input.begin; ++i) {
       const bool stays = events_[i].IsLargeAlloc() && events_[i].free_index == kNone;
-      if (stays && gradient_sizes_.contains(events_[i].size_bytes)) load_end = i + 1;
+      if (stays && gradients_.count_of_size.contains(events_[i].size_bytes)) load_end = i + 1;
       if (!events_[i].is_alloc && !events_[i].IsScalar() && events_[i].alloc_index == kNone) ++older_count;
     }
     if (load_end == 0 && older_count >= kFewestDropped) {
@@ -196,13 +128,13 @@ class OrderLabeller {
   // Gradients older than the recording that are dropped before its first forward, after temporaries of the same sizes.
   void LabelOldDrops(uint32_t end) {
     uint32_t gradient_count = 0;
-    for (uint32_t i = passes_[0].begin; i < passes_[0].end; ++i) gradient_count += is_gradient_[i] ? 1 : 0;
+    for (uint32_t i = passes_[0].begin; i < passes_[0].end; ++i) gradient_count += gradients_.is_gradient[i] ? 1 : 0;
     for (const FreeRun& run : FindFreeRuns(events_)) {
       if (run.begin >= end) return;
       uint32_t first = kNone;
       uint32_t dropped = 0;
       for (uint32_t i = run.end; i-- > run.begin && dropped < gradient_count;) {
-        if (events_[i].alloc_index != kNone || !gradient_sizes_.contains(events_[i].size_bytes)) continue;
+        if (events_[i].alloc_index != kNone || !gradients_.count_of_size.contains(events_[i].size_bytes)) continue;
         first = i;
         ++dropped;
       }
@@ -211,7 +143,7 @@ class OrderLabeller {
   }
 
   // After a backward: the optimizer, perhaps an evaluation, and what the program does before its next batch.
-  void LabelUpdate(IndexRange range, const ForwardPattern& pattern) {
+  void LabelUpdate(size_t pass_index, IndexRange range, const ForwardPattern& pattern) {
     Fill(range.begin, range.end, Phase::kOther);
     const uint32_t forward = pattern.FindFirst(range.begin, range.end);
     const uint32_t signs_end = SignsEnd({range.begin, forward});
@@ -221,7 +153,11 @@ class OrderLabeller {
     }
     if (forward == range.end) return;
     const bool is_cut_off = range.end == count_ && failure_index_ != kNone && failure_index_ > forward;
-    Fill(forward, range.end, is_cut_off && KeepsActivations(forward) ? Phase::kForward : Phase::kEval);
+    // What the next backward gives back may show no forward: it saved nothing on the device.
+    const BackwardPass* next = pass_index + 1 < passes_.size() ? &passes_[pass_index + 1] : nullptr;
+    const bool is_of_next = next != nullptr && !next->gives_back && next->forward_begin == next->begin;
+    const bool is_forward = is_of_next || (is_cut_off && KeepsActivations(forward));
+    Fill(forward, range.end, is_forward ? Phase::kForward : Phase::kEval);
   }
 
   // A forward of a training keeps much of what it makes, an evaluation next to nothing.
@@ -248,7 +184,7 @@ class OrderLabeller {
 
   // Behind the frees in a row that give back most of the gradients of all that are given back.
   uint32_t DropEnd(IndexRange range) const {
-    const auto is_drop = [&](const OrderEvent& event) { return !event.is_alloc && IsGradient(event.alloc_index); };
+    const auto is_drop = [&](const OrderEvent& event) { return !event.is_alloc && gradients_.Has(event.alloc_index); };
     const auto all = std::count_if(events_.begin() + range.begin, events_.begin() + range.end, is_drop);
     ptrdiff_t dropped = 0;
     for (uint32_t i = range.begin; i < range.end; ++i) {
@@ -285,7 +221,7 @@ class OrderLabeller {
       const OrderEvent& event = events_[i];
       if (!event.is_alloc && !IsOfUpdate(event, range.begin)) continue;
       const bool is_kept = event.IsLargeAlloc() && event.LivesBeyond(range.end);
-      const bool is_other = is_kept && !gradient_sizes_.contains(event.size_bytes);
+      const bool is_other = is_kept && !gradients_.count_of_size.contains(event.size_bytes);
       end_of_all = i + 1;
       kept_count = is_other ? kept_count + 1 : 0;
       if (!is_other) end = i + 1;
@@ -295,8 +231,8 @@ class OrderLabeller {
 
   // An update drops gradients or allocates in their sizes.
   bool IsSign(const OrderEvent& event) const {
-    const bool drops = !event.is_alloc && IsGradient(event.alloc_index);
-    return drops || (event.IsLargeAlloc() && gradient_sizes_.contains(event.size_bytes));
+    const bool drops = !event.is_alloc && gradients_.Has(event.alloc_index);
+    return drops || (event.IsLargeAlloc() && gradients_.count_of_size.contains(event.size_bytes));
   }
   bool HasSigns(IndexRange range) const {
     const auto begin = events_.begin();
@@ -314,7 +250,7 @@ class OrderLabeller {
     for (uint32_t i = begin; i < end; ++i) {
       const OrderEvent& event = events_[i];
       scalar_count += event.is_alloc && event.IsScalar() ? 1 : 0;
-      other_count += event.IsLargeAlloc() && !gradient_sizes_.contains(event.size_bytes) ? 1 : 0;
+      other_count += event.IsLargeAlloc() && !gradients_.count_of_size.contains(event.size_bytes) ? 1 : 0;
     }
     return scalar_count >= kMany || (!updates_have_signs_ && other_count >= kMany);
   }
@@ -326,7 +262,7 @@ class OrderLabeller {
       uint32_t last = kNone;
       uint32_t dropped = 0;
       for (uint32_t i = run.begin; i < run.end; ++i) {
-        if (!IsGradient(events_[i].alloc_index)) continue;
+        if (!gradients_.Has(events_[i].alloc_index)) continue;
         first = std::min(first, i);
         last = i;
         ++dropped;
@@ -425,9 +361,8 @@ class OrderLabeller {
   const uint32_t count_;
   const uint32_t failure_index_;
   const std::vector<BackwardPass> passes_;
+  const OrderGradients gradients_;
   std::vector<Phase> phases_;
-  std::vector<bool> is_gradient_;  // by index of the allocation
-  FlatMap<uint64_t, uint32_t> gradient_sizes_;
   bool updates_have_signs_ = false;
   uint32_t shortest_forward_ = UINT32_MAX;  // in events of the order
 };

@@ -8,9 +8,6 @@
 
 namespace memstrata {
 
-/// A zero_grad gives back at least so many gradients in a row; fewer are taken for something else.
-inline constexpr uint32_t kFewestDropped = 3;
-
 /// The phase of each event of a heap. cost: O(events)
 std::vector<Phase> LabelByOrder(const Store& store, const Heap& heap);
 

@@ -122,6 +122,67 @@ TEST(BackwardPasses, OfAPipelineAreFoundWhileOtherForwardsWait) {
   for (size_t i = 0; i < begins.size(); ++i) EXPECT_EQ(events[passes[i].begin].seq, begins[i]) << i;
 }
 
+// The optimizer runs on the host: each gradient goes there, the youngest first, and the new weight comes back.
+TEST(BackwardPasses, AnUpdateThatGivesBackOneGradientAfterTheOtherIsNone) {
+  TestProgram program(false);
+  constexpr int kLayers = 10;
+  constexpr int kSteps = 3;
+  std::vector<uint32_t> roots;
+  for (int i = 0; i < kLayers; ++i) program.Alloc(1 << 20, {});
+  for (int step = 0; step < kSteps; ++step) {
+    std::vector<uint32_t> kept;
+    std::vector<uint32_t> gradients;
+    for (int i = 0; i < kLayers; ++i) kept.push_back(program.Alloc(4 << 20, {}));
+    roots.push_back(program.event_count());
+    const uint32_t root = program.Alloc(4, {});
+    for (; !kept.empty(); kept.pop_back()) {
+      gradients.push_back(program.Alloc(1 << 20, {}));
+      program.Free(kept.back(), {});
+    }
+    program.Free(root, {});
+    for (; !gradients.empty(); gradients.pop_back()) {
+      program.Free(gradients.back(), {});
+      program.Free(program.Alloc(1 << 20, {}), {});
+    }
+  }
+  const Store store = program.Finish();
+  const OrderEvents events = EventsOf(store);
+  const std::vector<BackwardPass> passes = FindBackwardPasses(events, kNone);
+  ASSERT_EQ(passes.size(), roots.size());
+  for (size_t i = 0; i < roots.size(); ++i) EXPECT_EQ(events[passes[i].begin].seq, roots[i]) << i;
+}
+
+// A critic of three layers beside a larger model: its blocks have the sizes of its weights, and it gives back two.
+TEST(BackwardPasses, OfASmallModelAreKnownByWhatComesAgain) {
+  TestProgram program(false);
+  std::vector<uint32_t> roots;
+  const auto train = [&](int layer_count, uint64_t size_bytes, int kept_count) {
+    std::vector<uint32_t> kept;
+    std::vector<uint32_t> gradients;
+    for (int i = 0; i < kept_count; ++i) kept.push_back(program.Alloc(size_bytes, {}));
+    roots.push_back(program.event_count());
+    const uint32_t root = program.Alloc(4, {});
+    for (int i = 0; i < layer_count; ++i) {
+      gradients.push_back(program.Alloc(size_bytes, {}));
+      if (kept.empty()) continue;
+      program.Free(kept.back(), {});
+      kept.pop_back();
+    }
+    program.Free(root, {});
+    for (const uint32_t gradient : gradients) program.Free(gradient, {});
+  };
+  for (int i = 0; i < 8; ++i) program.Alloc(i < 4 ? 300'000 : 700'000, {});
+  for (int turn = 0; turn < 4; ++turn) {
+    train(4, 300'000, 2);
+    train(8, 700'000, 8);
+  }
+  const Store store = program.Finish();
+  const OrderEvents events = EventsOf(store);
+  const std::vector<BackwardPass> passes = FindBackwardPasses(events, kNone);
+  ASSERT_EQ(passes.size(), roots.size());
+  for (size_t i = 0; i < roots.size(); ++i) EXPECT_EQ(events[passes[i].begin].seq, roots[i]) << i;
+}
+
 TEST(BackwardPasses, InferenceHasNone) {
   TestProgram program(false);
   for (int batch = 0; batch < 10; ++batch) {

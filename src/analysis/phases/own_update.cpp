@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/phases/batch_inputs.h"
 #include "analysis/phases/label_by_order.h"
 #include "analysis/phases/order_events.h"
 #include "base/flat_map.h"

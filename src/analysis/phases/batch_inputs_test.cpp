@@ -1,0 +1,135 @@
+#include "analysis/phases/batch_inputs.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/phases/timeline.h"
+#include "analysis/test_program.h"
+
+namespace memstrata {
+namespace {
+
+/// A training loop without call stacks, step by step.
+class Training {
+ public:
+  static constexpr uint64_t kBatchBytes = 7168;
+
+  Training() {
+    for (int i = 0; i < kLayers; ++i) program_.Alloc(kWeightBytes, {});
+  }
+
+  /// The first event of the step.
+  uint32_t begin() const { return begin_; }
+  void BeginStep() { begin_ = program_.event_count(); }
+
+  /// A batch replaces the one before. `is_converted`: it is made from another block, which is given back.
+  void Load(bool is_converted) {
+    const uint32_t source = is_converted ? program_.Alloc(2 * kBatchBytes, {}) : kNone;
+    const uint32_t batch = program_.Alloc(kBatchBytes, {});
+    if (source != kNone) program_.Free(source, {});
+    if (batch_ != kNone) program_.Free(batch_, {});
+    batch_ = batch;
+  }
+
+  void DropGradients() {
+    for (const uint32_t gradient : gradients_) program_.Free(gradient, {});
+    gradients_.clear();
+  }
+
+  void Forward() {
+    for (int i = 0; i < kLayers; ++i) {
+      program_.Free(program_.Alloc(5 << 20, {}), {});
+      kept_.push_back(program_.Alloc(4 << 20, {}));
+    }
+  }
+
+  /// Unwinds so many layers of the forward.
+  void Backward(size_t layer_count) {
+    const uint32_t root = program_.Alloc(4, {});
+    for (; layer_count > 0; --layer_count) {
+      program_.Free(program_.Alloc(6 << 20, {}), {});
+      gradients_.push_back(program_.Alloc(kWeightBytes, {}));
+      program_.Free(kept_.back(), {});
+      kept_.pop_back();
+    }
+    program_.Free(root, {});
+  }
+
+  void Update() {
+    for (int i = 0; i < kLayers; ++i) program_.Free(program_.Alloc(kWeightBytes, {}), {});
+  }
+
+  Store Finish() { return program_.Finish(); }
+
+  static constexpr int kLayers = 8;
+
+ private:
+  static constexpr uint64_t kWeightBytes = 1 << 20;
+
+  TestProgram program_{false};
+  std::vector<uint32_t> kept_;
+  std::vector<uint32_t> gradients_;
+  uint32_t batch_ = kNone;
+  uint32_t begin_ = 0;
+};
+
+constexpr int kSteps = 5;
+
+void ExpectStepsBeginAt(const Store& store, const std::vector<uint32_t>& begins) {
+  const Timeline timeline = FindTimeline(store, store.heaps[0]);
+  ASSERT_EQ(timeline.steps.size(), begins.size());
+  for (size_t step = 0; step < begins.size(); ++step) {
+    EXPECT_EQ(timeline.steps[step].begin_seq, begins[step]) << step;
+    EXPECT_EQ(timeline.phase_of_event[begins[step]], Phase::kInput) << step;
+  }
+}
+
+// for x in loader: x = x.cuda(); optimizer.zero_grad(); model(x)...
+TEST(BatchInputs, ABatchThatComesBeforeTheGradientsAreDroppedIsOfTheirStep) {
+  Training training;
+  std::vector<uint32_t> begins;
+  for (int step = 0; step < kSteps; ++step) {
+    training.BeginStep();
+    begins.push_back(training.begin());
+    training.Load(false);
+    training.DropGradients();
+    training.Forward();
+    training.Backward(Training::kLayers);
+    training.Update();
+  }
+  ExpectStepsBeginAt(training.Finish(), begins);
+}
+
+TEST(BatchInputs, WhatABatchIsMadeOfIsAPartOfIt) {
+  Training training;
+  std::vector<uint32_t> begins;
+  for (int step = 0; step < kSteps; ++step) {
+    training.BeginStep();
+    begins.push_back(training.begin());
+    training.Load(true);
+    training.Forward();
+    training.Backward(Training::kLayers);
+    training.Update();
+    training.DropGradients();
+  }
+  ExpectStepsBeginAt(training.Finish(), begins);
+}
+
+// aux.backward(retain_graph=True); loss.backward()
+TEST(BatchInputs, ABatchStaysThroughAllBackwardsOfItsGraph) {
+  Training training;
+  std::vector<uint32_t> begins;
+  for (int step = 0; step < kSteps; ++step) {
+    training.BeginStep();
+    begins.push_back(training.begin());
+    training.Load(false);
+    training.Forward();
+    training.Backward(Training::kLayers / 2);
+    training.Backward(Training::kLayers / 2);
+    training.Update();
+    training.DropGradients();
+  }
+  ExpectStepsBeginAt(training.Finish(), begins);
+}
+
+}  // namespace
+}  // namespace memstrata
