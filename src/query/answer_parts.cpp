@@ -66,10 +66,11 @@ void WriteEventFields(JsonWriter& json, const Store& store, uint32_t row) {
   json.Field("stream", events.stream[row]);
 }
 
-namespace {
-
-// Exactly what is pending: also blocks that the next event frees.
-uint64_t PendingBytesAt(const Store& store, const Heap& heap, Moment at, uint64_t waiting_bytes) {
+uint64_t PendingBytesAt(HeapEntry& entry, Moment at) {
+  const Store& store = entry.store;
+  const Heap& heap = entry.heap;
+  const IndexedCurve* const waiting = entry.heap_index.Pending();
+  const uint64_t waiting_bytes = waiting == nullptr ? 0 : waiting->curve.At(at);
   if (at.event_count == 0) return waiting_bytes;
   const uint32_t event = store.EventRow(heap, at.seq());
   const uint32_t row = store.events.allocation[event];
@@ -78,8 +79,6 @@ uint64_t PendingBytesAt(const Store& store, const Heap& heap, Moment at, uint64_
                           store.allocations.free_seq[row] == at.seq() + 1;
   return waiting_bytes + (freed_next ? store.allocations.size_bytes[row] : 0);
 }
-
-}  // namespace
 
 namespace {
 
@@ -131,8 +130,7 @@ void WriteCursor(JsonWriter& json, SessionIndex& session, HeapEntry& entry, uint
   if (heap.capabilities.has_segments) reserved_bytes = index.Reserved().curve.At(at);
   if (block_bytes && reserved_bytes) idle_bytes = *reserved_bytes - std::min(*reserved_bytes, *block_bytes);
   json.Field("block_bytes", block_bytes);
-  const IndexedCurve* pending = index.Pending();
-  json.Field("pending_bytes", PendingBytesAt(store, heap, at, pending == nullptr ? 0 : pending->curve.At(at)));
+  json.Field("pending_bytes", PendingBytesAt(entry, at));
   json.Field("reserved_bytes", reserved_bytes);
   json.Field("idle_bytes", idle_bytes);
   const Place place = PlaceOf(session, entry, heap.events.size() == 0 ? kNone : seq);

@@ -26,6 +26,9 @@ std::string PoolText(const Store& store, uint32_t pool, SegmentKind kind);
 void WriteStack(JsonWriter& json, SessionIndex& session, StackId stack);
 /// The field "groups".
 void WriteGroups(JsonWriter& json, const Grouping& grouping);
+/// Requested bytes of blocks that the program gave back and that are not free yet, those included that the very next
+/// event frees.
+uint64_t PendingBytesAt(HeapEntry& entry, Moment at);
 /// Fields of the moment at `seq`: bytes by measure, time and the event itself.
 void WriteCursor(JsonWriter& json, SessionIndex& session, HeapEntry& heap, uint32_t seq);
 

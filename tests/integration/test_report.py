@@ -11,7 +11,7 @@ from tests.makers import pickle_writer, snapshot_schema
 from tests.makers.training_program import Batch, TrainingRun
 from tests.makers.transformer_model import Shape
 
-from .embedded_page import with_unpacked
+from .embedded_page import embedded_document, with_unpacked
 from .program import Program
 
 SHAPE = Shape(hidden=256, feed_forward=512, head_count=4, layer_count=2, vocabulary=1000)
@@ -81,4 +81,11 @@ def test_redacted_reports_hold_no_annotation_of_ones_own(program: Program, tmp_p
 def test_full_is_for_html_only(program: Program, snapshot_file: Path, tmp_path: Path) -> None:
     assert program.run("report", snapshot_file, "--full", "-o", tmp_path / "x.md").status == 2
     whole = report(program, snapshot_file, tmp_path / "full.html", "--full")
-    assert "everywhere" in whole
+    assert embedded_document(whole)["reduced"] == []
+
+
+def test_a_report_holds_the_whole_run(program: Program, snapshot_file: Path, tmp_path: Path) -> None:
+    document = embedded_document(report(program, snapshot_file, tmp_path / "out.html"))
+    assert document["reduced"] == []
+    for heap in range(len(program.summary(snapshot_file)["heaps"])):
+        assert f"run?heap={heap}" in document["answers"]

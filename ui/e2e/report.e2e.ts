@@ -1,13 +1,19 @@
 import { statSync } from "node:fs";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { closeClean, colourCount, launch, open, outFolder, settle } from "./browser.ts";
-import { binary, sample, writeReport } from "./server.ts";
+import { addressPart, closeClean, colourCount, launch, open, outFolder, settle } from "./browser.ts";
+import { binary, sample, startServer, writeReport } from "./server.ts";
 
 const program = binary();
 const file = `${outFolder}report.html`;
 const url = `file://${file}`;
 const sizeLimitBytes = 5_000_000;
+const clickCount = 20;
+
+/** What the timeline shows. */
+function pictureOf(page: Page): Promise<string> {
+  return page.evaluate(() => (document.querySelector(".ms-plot canvas") as HTMLCanvasElement).toDataURL());
+}
 
 describe.skipIf(!program)("the report file", () => {
   let browser: Browser;
@@ -68,9 +74,50 @@ describe.skipIf(!program)("the report file", () => {
     const { page, problems } = await open(browser, `${url}#${choice}`);
     expect(await page.locator("[role=alert]").allTextContents()).toEqual([]);
     expect(await page.locator(part).count()).toBeGreaterThan(3);
-    // A group cannot be hidden: what is left would have to be laid out again.
-    expect(await page.locator("button.ms-legend__item").count()).toBe(0);
     await closeClean({ page, problems });
+  });
+
+  it("hides a group", async () => {
+    const { page, problems } = await open(browser, `${url}#view=timeline`);
+    const before = await pictureOf(page);
+    await page.locator("button.ms-legend__item").first().click();
+    await settle(page);
+    expect(await pictureOf(page)).not.toBe(before);
+    await closeClean({ page, problems });
+  });
+
+  it("pins what the page of the server pins, and has its figures", async () => {
+    const server = await startServer(program!, [sample]);
+    const [report, live] = [
+      await open(browser, `${url}#view=timeline`),
+      await open(browser, `${server.url}#view=timeline`),
+    ];
+    const box = (await live.page.locator(".ms-plot").boundingBox())!;
+    let pinned = 0;
+    for (let i = 0; i < clickCount; i += 1) {
+      // Spread over the plot, in no order: the fractional parts of multiples of irrational numbers.
+      const x = box.x + 80 + (((i + 1) * 0.6180339887) % 1) * (box.width - 160);
+      const y = box.y + box.height - 60 - (((i + 1) * 0.7548776662) % 1) * (box.height * 0.5);
+      const seen = [];
+      for (const { page } of [report, live]) {
+        // Without the inspector of the click before, the plot is as wide as it was.
+        await page.keyboard.press("Escape");
+        await settle(page);
+        await page.mouse.click(x, y);
+        await settle(page);
+        const [pin, at] = [await addressPart(page, "pin"), await addressPart(page, "at")];
+        await page.locator(".ms-status", { hasText: "live" }).waitFor();
+        const figures = await page.locator(".ms-status > span:not(.ms-status__note)").allTextContents();
+        seen.push({ pin, at, figures });
+      }
+      expect(seen[0]).toEqual(seen[1]);
+      expect(seen[0]!.figures.join(" ")).toMatch(/live .*reserved .*idle/);
+      if (seen[0]!.pin !== null) pinned += 1;
+    }
+    expect(pinned).toBeGreaterThan(clickCount / 2);
+    server.stop();
+    await closeClean(report);
+    await closeClean(live);
   });
 
   it("compares two files: the same file twice is equal to the byte", async () => {

@@ -1,5 +1,5 @@
 /** A report answers about any event, block and range what the engine answers about the file. */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EmbeddedSource } from "../src/data/embedded_source.ts";
@@ -7,7 +7,7 @@ import { decodeFrame, type Frame, type Table } from "../src/data/frame.ts";
 import { type Parameters, questionKey } from "../src/data/source.ts";
 import type { Heap, Session } from "../src/data/types.ts";
 import { outFolder } from "./browser.ts";
-import { binary, type Server, samples, startServer, writeReport } from "./server.ts";
+import { binary, readReport, type Server, samples, startServer, writeReport } from "./server.ts";
 
 const program = binary();
 const pointCount = 50;
@@ -27,11 +27,6 @@ function random(seed: number): (end: number) => number {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
     return Math.floor((state / 2 ** 32) * end);
   };
-}
-
-function readReport(path: string): EmbeddedSource {
-  const text = /id="memstrata-embedded">\s*([\s\S]*?)\s*<\/script>/.exec(readFileSync(path, "utf8"))![1]!;
-  return new EmbeddedSource(text);
 }
 
 /** All columns of a table as plain values, texts by name. */
@@ -73,7 +68,7 @@ describe.skipIf(!program).each([...samples, ...profiles()].map((file) => [file.s
     beforeAll(async () => {
       const path = `${outFolder}answers-${name}.html`;
       writeReport(program!, [file], path);
-      report = readReport(path);
+      report = new EmbeddedSource(readReport(path));
       server = await startServer(program!, [file]);
       const session = (await report.json("session", {})) as Session;
       heap = session.heaps.find((one) => one.default)!;

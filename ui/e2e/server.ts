@@ -1,6 +1,6 @@
 /** The server under test: the real binary over the sample of this repository. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -30,8 +30,13 @@ export function binary(): string | null {
 }
 
 /** Writes the report of `files` to `output`. */
-export function writeReport(program: string, files: readonly string[], output: string): void {
-  execFileSync(program, ["report", ...files, "-o", output], { stdio: "pipe" });
+export function writeReport(program: string, files: readonly string[], output: string, ...flags: string[]): void {
+  execFileSync(program, ["report", ...files, ...flags, "-o", output], { stdio: "pipe" });
+}
+
+/** The answers inside a report, as text. */
+export function readReport(path: string): string {
+  return /id="memstrata-embedded">\s*([\s\S]*?)\s*<\/script>/.exec(readFileSync(path, "utf8"))![1]!;
 }
 
 export interface Server {

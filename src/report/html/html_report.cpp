@@ -128,14 +128,15 @@ class HeapReport {
   }
   bool IsWhole() const { return is_whole_; }
   bool IsRich() const { return range_end_ <= kRichEvents; }
-  // What the page can be switched to: other colours and groupings.
+  // What the page can be switched to: other colours and groupings. Of a whole run it lays the timeline out itself.
   void AddChoices() {
     for (const std::string_view by : {"function", "file", "module", "shape"}) AddHolders(by);
     if (!IsRich()) return;
+    for (const std::string_view group : {"stack", "size", "lifetime"}) AddAddressMap(group);
+    if (is_whole_) return;
     AddGrouped("category", "allocation");
     for (const std::string_view group : {"stack", "module", "file", "function", "size", "lifetime"})
       AddGrouped(group, "grouped");
-    for (const std::string_view group : {"stack", "size", "lifetime"}) AddAddressMap(group);
   }
   void AddMoments(const std::vector<uint32_t>& seqs) {
     for (const uint32_t seq : seqs) AddMoment(seq);

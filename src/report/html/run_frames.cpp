@@ -248,16 +248,15 @@ std::string LevelsFrame(HeapEntry& heap, uint32_t most) {
   frame.attributes().Field("event_count", event_count);
   frame.StartTable("levels", seqs.size());
   WritePlanes(frame, "seq", Differences(seqs));
-  const auto write = [&](std::string_view name, const IndexedCurve* curve) {
+  const auto write = [&](std::string_view name, auto&& bytes_at) {
     std::vector<uint64_t> values;
-    for (const uint64_t seq : seqs)
-      values.push_back(curve == nullptr ? 0 : curve->curve.At(Moment::AfterEvent(static_cast<uint32_t>(seq))));
+    for (const uint64_t seq : seqs) values.push_back(bytes_at(Moment::AfterEvent(static_cast<uint32_t>(seq))));
     WritePlanes(frame, name, Differences(values));
   };
-  write("live", &index.Live());
-  if (has.has_block_bytes) write("block", &index.Block());
-  if (has.has_segments) write("reserved", &index.Reserved());
-  write("pending", index.Pending());
+  write("live", [&](Moment at) { return index.Live().curve.At(at); });
+  if (has.has_block_bytes) write("block", [&](Moment at) { return index.Block().curve.At(at); });
+  if (has.has_segments) write("reserved", [&](Moment at) { return index.Reserved().curve.At(at); });
+  write("pending", [&](Moment at) { return PendingBytesAt(heap, at); });
   return std::move(frame).Finish();
 }
 

@@ -19,7 +19,13 @@ interface TileAnswer {
   end: number;
   columns: number;
   minBytes: number;
+  heap: number;
+  /** One after the last event, 0 on the time axis. */
+  seqEnd: number;
 }
+
+/** Up to so many events a picture of the whole run is laid out as fast as it is wanted. */
+const quickEvents = 500_000;
 
 /** What must be equal for one tile to stand in for another. */
 function fixedPart(parameters: Record<string, string>): string {
@@ -48,7 +54,9 @@ export class EmbeddedSource implements DataSource {
       const parameters = Object.fromEntries(new URLSearchParams(key.slice(5)));
       const [begin, end] = [Number(parameters.begin), Number(parameters.end)];
       const [columns, minBytes] = [Number(parameters.columns), Number(parameters.min_bytes ?? 0)];
-      this.tiles.push({ key, fixed: fixedPart(parameters), begin, end, columns, minBytes });
+      const seqEnd = parameters.axis === "seq" ? end : 0;
+      const heap = Number(parameters.heap);
+      this.tiles.push({ key, heap, fixed: fixedPart(parameters), begin, end, seqEnd, columns, minBytes });
     }
   }
 
@@ -81,7 +89,7 @@ export class EmbeddedSource implements DataSource {
     const asked = questionKey(question, parameters);
     if (this.holds(asked)) return this.heldFrame(asked);
     const tile = question === "tile" ? this.bestTile(parameters) : null;
-    if (tile?.isFine) return this.heldFrame(tile.key);
+    if (tile?.isFine && this.isSlow(parameters)) return this.heldFrame(tile.key);
     return (await this.run(parameters)?.frame(question, parameters)) ?? this.heldFrame(tile?.key ?? asked);
   }
 
@@ -140,6 +148,13 @@ export class EmbeddedSource implements DataSource {
     if (answer && "problem" in answer) throw new SourceError("invalid_argument", answer.problem);
     if (answer) return answer;
     throw new SourceError("not_embedded", "This report does not hold that. Open the original file to see it.");
+  }
+
+  /** Laying out the whole of a long run takes a second or two; the tile that the file holds is there at once. */
+  private isSlow({ heap }: Parameters): boolean {
+    const index = Number(heap);
+    const eventCount = Math.max(0, ...this.tiles.filter((tile) => tile.heap === index).map((tile) => tile.seqEnd));
+    return !this.holdsWholeRun(index) || eventCount > quickEvents;
   }
 
   /** The narrowest embedded tile that covers the window, else the widest; fine: of just that range, with no fewer columns and blocks. */
