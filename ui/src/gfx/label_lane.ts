@@ -185,16 +185,20 @@ function placeInOrder(
   return placed.sort(byPlace);
 }
 
-/** Labels all over the lane, each where it belongs or where the same can be seen again; closer together where more of them fit so. */
+/**
+ * Labels all over the lane, each where it belongs or where the same can be seen again; closer together where more of them fit so.
+ * @param isClose true for those close together in any case
+ */
 export function placeLabels(
   labels: readonly Label[],
   rows: number,
   left: number,
   right: number,
+  isClose = false,
 ): { placed: PlacedLabel[]; dropped: number } {
   const byRank = [...labels].sort((a, b) => a.rank - b.rank || a.anchors[0]!.x - b.anchors[0]!.x);
-  let placed = placeInOrder(byRank, spread, rows, left, right);
-  if (placed.length < labels.length) {
+  let placed = placeInOrder(byRank, isClose ? together : spread, rows, left, right);
+  if (!isClose && placed.length < labels.length) {
     const closer = placeInOrder(byRank, together, rows, left, right);
     if (closer.length > placed.length) placed = closer;
   }

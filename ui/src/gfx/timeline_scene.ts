@@ -178,7 +178,10 @@ function leadersOf(scene: TimelineScene, frame: PlotFrame, rows: SpanRows, lane:
   return [...marked, ...(lane?.placed ?? []).map((label) => label.leaderX)];
 }
 
-/** Labels stand beside the lens, and beside what joins it to the peak, if that costs none of them; else it stands between leaders, or costs one. */
+/**
+ * Labels stand beside the lens, and beside what joins it to the peak, if that costs none of them; else it stands between leaders, if need be
+ * of labels close together; else it costs one label, or there is none.
+ */
 function placeLaneAndLens(
   renderer: Renderer,
   scene: TimelineScene,
@@ -187,17 +190,23 @@ function placeLaneAndLens(
 ): { lane: Lane | null; lens: LensPlace | null } {
   const { curve, peakSeq } = scene;
   const laneRows = laneRowsOf(scene, renderer.height);
-  const lane = laneRows > 0 ? placeLane(renderer, scene, frame, rows, laneRows) : null;
+  const place = (closed: Interval | null, isClose: boolean) =>
+    laneRows > 0 ? placeLane(renderer, scene, frame, rows, laneRows, closed, isClose) : null;
+  const lane = place(null, false);
   const wanted = peakSeq !== null && scene.lens && curve && scene.axis === "seq" && isSpike(scene.lens);
   if (!wanted) return { lane, lens: null };
-  const room = lensPlace(curve, frame, peakSeq, leadersOf(scene, frame, rows, null));
+  const lensOf = (by: Lane | null) => lensPlace(curve, frame, peakSeq, leadersOf(scene, frame, rows, by));
+  const room = lensOf(null);
   if (!room || !lane) return { lane, lens: room };
   const peakX = xAt(frame, peakSeq);
   const closed: Interval = room.x > peakX ? [peakX + 3, room.x + lensWidth + 8] : [room.x - 8, peakX - 3];
-  const beside = placeLane(renderer, scene, frame, rows, laneRows, closed);
-  const lost = lane.placed.length - (beside?.placed.length ?? 0);
-  const between = lost > 0 ? lensPlace(curve, frame, peakSeq, leadersOf(scene, frame, rows, lane)) : null;
-  return beside && lost <= (between ? 0 : 1) ? { lane: beside, lens: room } : { lane, lens: between };
+  const beside = place(closed, false)!;
+  if (beside.dropped <= lane.dropped) return { lane: beside, lens: room };
+  for (const one of [lane, place(null, true)!]) {
+    const between = one.dropped <= lane.dropped ? lensOf(one) : null;
+    if (between) return { lane: one, lens: between };
+  }
+  return beside.dropped === lane.dropped + 1 ? { lane: beside, lens: room } : { lane, lens: null };
 }
 
 /** The pinned block where the picture shows it: one that is merged into its band is no reason to dim all others. */
@@ -236,7 +245,8 @@ function placeLane(
   frame: PlotFrame,
   rows: SpanRows,
   rowCount: number,
-  closed: Interval | null = null,
+  closed: Interval | null,
+  isClose: boolean,
 ): Lane | null {
   const { curve } = scene;
   if (!curve) return null;
@@ -252,7 +262,7 @@ function placeLane(
     return [{ anchors, title, detail, rank, width, mark, isAlarm }];
   });
   const top = frame.top - rowCount * laneRowHeight - 4;
-  return { ...placeLabels(labels, rowCount, frame.left, frame.left + frame.width), top };
+  return { ...placeLabels(labels, rowCount, frame.left, frame.left + frame.width, isClose), top };
 }
 
 function drawLane(

@@ -113,9 +113,11 @@ export function pick(run: RunStore, parameters: Parameters): { allocation: numbe
     return { allocation: found };
   }
   const from = parameters.from === null || parameters.from === undefined ? -1 : Number(parameters.from);
+  const least = Number(parameters.min_bytes ?? 0);
   const rows: number[] = [];
   forEachShown(run, parameters, (index) => {
-    rows.push(run.row[index]!);
+    const row = run.row[index]!;
+    if (run.sizeOf(index) >= least || row === from) rows.push(row);
     return true;
   });
   const at = rows.indexOf(from);

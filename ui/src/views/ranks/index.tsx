@@ -160,13 +160,15 @@ export const ranksView: View = {
   title: "Ranks",
   group: "compare",
   icon: "M1.500 3h9M1.500 6.500h13M1.500 10h6M1.500 13.500h11",
-  unmet: (app) =>
-    app.session.value.sources.length >= 2
-      ? null
-      : {
-          why: "There is one recording in this session; ranks are compared among several.",
-          how: "Open the recordings of all ranks at once: memstrata open rank*.pickle, or the folder of a capture.",
-        },
+  unmet: (app) => {
+    const { sources, heaps } = app.session.value;
+    const how = "Open the recordings of all ranks at once: memstrata open rank*.pickle, or the folder of a capture.";
+    if (sources.length < 2)
+      return { why: "There is one recording in this session; ranks are compared among several.", how };
+    // The engine measures what lies on a device.
+    if (heaps.some((heap) => heap.kind === "device")) return null;
+    return { why: "These recordings hold no memory of a device; ranks are compared by it.", how };
+  },
   followsRun: false,
   component: RanksView,
 };
