@@ -201,9 +201,7 @@ OTHERS = (
     encoder("vit", "image", image_size=224, patch_size=16),
     encoder("deit", "image", image_size=224, patch_size=16),
     encoder("dinov2", "image", intermediate_size=LEFT_OUT, image_size=224, patch_size=14),
-    encoder(
-        "dinov2/gated", "image", intermediate_size=LEFT_OUT, image_size=224, patch_size=14, use_swiglu_ffn=True
-    ),
+    encoder("dinov2/gated", "image", intermediate_size=LEFT_OUT, image_size=224, patch_size=14, use_swiglu_ffn=True),
     Family(
         "clip",
         "contrast",
