@@ -324,7 +324,10 @@ DevicePlan SimulateDevice(const PlanRequest& request) {
   DevicePlan device;
   AddLines(result, request, device);
   // Adapters are code of the trainer, not of the model.
-  device.peak_spread = request.workload.TrainsAdapters() ? "simulated_adapter_peak" : "simulated_peak";
+  const bool has_experts = model.decoder() != nullptr && model.decoder()->experts.count > 0;
+  device.peak_spread = request.workload.TrainsAdapters() ? "simulated_adapter_peak"
+                       : has_experts                     ? "simulated_expert_peak"
+                                                         : "simulated_peak";
   const Constant& spread = GetConstant(device.peak_spread);
   device.framework_peak_bytes = result.peak.allocated_bytes;
   device.framework_peak_low_bytes =
