@@ -1,6 +1,6 @@
 """Makes tests/oracle/family_steps/: what small models of every family take, step by step, on the simulated card.
 
-    python3 -m bench.family_truth --python PYTHON [--family NAME]…
+    python3 -m bench.family_truth --python PYTHON [--family NAME]… [--held-out]
 
 PYTHON has torch 2.7.1 (CUDA 12.6, without the vendor's packages) and transformers 4.57.6. The columns are those of
 `../shared/planner-dryrun-truth`, so `plan_score --dryrun` scores the table. Rows of families that are not named stay.
@@ -14,10 +14,12 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from .families import FAMILIES, Family
+from .held_out import HELD_OUT, held_out_rows
 from .steps import USUAL, Row, inputs_of, rows_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -51,10 +53,14 @@ CARD = {"card": "h100", "card_bytes": "85045870592", "context_bytes_assumed": "5
 TIMEOUT_S = 3600
 
 
-def run(binary: Path, python: str, families: list[Family]) -> list[dict[str, Any]]:
+def run(
+    binary: Path, python: str, families: list[Family], rows_of_family: Callable[[Family], list[Row]]
+) -> list[dict[str, Any]]:
     """A mask of ones is asked whether all of it is one: there the card answers with yes, else with no."""
     rows = [
-        (json.dumps(family.config), family.kind, inputs_of(row), row) for family in families for row in rows_of(family)
+        (json.dumps(family.config), family.kind, inputs_of(row), row)
+        for family in families
+        for row in rows_of_family(family)
     ]
     with_ones = [one for one in rows if one[3]["attention_mask"] == "ones"]
     others = [one for one in rows if one[3]["attention_mask"] != "ones"]
@@ -78,8 +84,8 @@ def run_rows(
     return found
 
 
-def write(rows: list[dict[str, Any]]) -> None:
-    with (TABLE / "steps.csv").open("w", newline="", encoding="utf-8") as file:
+def write(rows: list[dict[str, Any]], path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
         writer.writerows({**row, **CARD} for row in rows)
@@ -90,22 +96,25 @@ def main() -> int:
     parser.add_argument("--binary", type=Path, default=REPOSITORY / "build" / "release" / "memstrata")
     parser.add_argument("--python", required=True)
     parser.add_argument("--family", action="append", help="only this one; may be given again")
+    parser.add_argument("--held-out", action="store_true", help="models of other sizes, to a table of their own")
     arguments = parser.parse_args()
-    (TABLE / "configs").mkdir(parents=True, exist_ok=True)
-    path = TABLE / "steps.csv"
+    table = TABLE / "held_out" if arguments.held_out else TABLE
+    known = HELD_OUT if arguments.held_out else FAMILIES
+    (table / "configs").mkdir(parents=True, exist_ok=True)
+    path = table / "steps.csv"
     kept = list(csv.DictReader(path.open(newline="", encoding="utf-8"))) if path.exists() else []
-    families = [family for family in FAMILIES if not arguments.family or family.name in arguments.family]
+    families = [family for family in known if not arguments.family or family.name in arguments.family]
     for family in families:
-        config = TABLE / "configs" / f"{family.name.replace('/', '_')}.json"
+        config = table / "configs" / f"{family.name.replace('/', '_')}.json"
         config.write_text(json.dumps(family.config, indent=1) + "\n", encoding="utf-8")
-    found = run(arguments.binary, arguments.python, families)
+    found = run(arguments.binary, arguments.python, families, held_out_rows if arguments.held_out else rows_of)
     failed = [row for row in found if row["result"] != "ok"]
     for row in failed:
         print(f"{row['row']}: {row['problem']}")
     names = {family.name for family in families}
     rows = [row for row in kept if row["family"] not in names] + [row for row in found if row["result"] == "ok"]
-    order = {family.name: index for index, family in enumerate(FAMILIES)}
-    write(sorted(rows, key=lambda row: order[row["family"]]))
+    order = {family.name: index for index, family in enumerate(known)}
+    write(sorted(rows, key=lambda row: order[row["family"]]), path)
     return 1 if failed else 0
 
 

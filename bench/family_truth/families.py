@@ -118,12 +118,24 @@ DECODERS = (
     decoder("exaone4", sliding_window=512),
     decoder("hunyuan_v1_dense", head_dim=64),
     decoder("seed_oss", head_dim=64),
+    decoder("mixtral", intermediate_size=1408, sliding_window=None, num_local_experts=8, num_experts_per_tok=2),
+    decoder(
+        "qwen2_moe",
+        num_experts=8,
+        num_experts_per_tok=2,
+        moe_intermediate_size=704,
+        shared_expert_intermediate_size=1408,
+        num_key_value_heads=16,
+    ),
+    decoder(
+        "qwen3_moe", head_dim=64, num_experts=16, num_experts_per_tok=4, moe_intermediate_size=512, norm_topk_prob=True
+    ),
 )
 
 
 def encoder(name: str, kind: str = "masked", adapted: str = "query,value", **changed: Any) -> Family:
     config: Config = {
-        "model_type": name,
+        "model_type": name.split("/")[0],
         "hidden_size": 768,
         "intermediate_size": 3072,
         "num_hidden_layers": 4,
@@ -152,6 +164,7 @@ OTHERS = (
     encoder("bert"),
     encoder("roberta", max_position_embeddings=1026),
     encoder("electra", embedding_size=768),
+    encoder("electra/narrow", embedding_size=128),
     encoder(
         "distilbert",
         adapted="q_lin,v_lin",
@@ -165,6 +178,7 @@ OTHERS = (
         n_heads=12,
     ),
     encoder("albert", embedding_size=128),
+    encoder("albert/groups", embedding_size=128, num_hidden_layers=6, num_hidden_groups=2, hidden_act="gelu"),
     encoder(
         "deberta-v2",
         adapted="query_proj,value_proj",
@@ -175,10 +189,19 @@ OTHERS = (
         share_att_key=True,
         position_biased_input=False,
     ),
+    encoder(
+        "deberta-v2/own",
+        adapted="query_proj,value_proj",
+        relative_attention=True,
+        pos_att_type=["c2p"],
+        type_vocab_size=2,
+        max_position_embeddings=512,
+    ),
     encoder("modernbert", adapted="Wqkv", vocab_size=50368, intermediate_size=1152),
     encoder("vit", "image", image_size=224, patch_size=16),
     encoder("deit", "image", image_size=224, patch_size=16),
     encoder("dinov2", "image", intermediate_size=LEFT_OUT, image_size=224, patch_size=14),
+    encoder("dinov2/gated", "image", intermediate_size=LEFT_OUT, image_size=224, patch_size=14, use_swiglu_ffn=True),
     Family(
         "clip",
         "contrast",
@@ -197,6 +220,9 @@ OTHERS = (
         "q,v",
     ),
     Family("bart", "seq2seq", {"model_type": "bart", **SEQ2SEQ}),
+    Family("mbart", "seq2seq", {"model_type": "mbart", **SEQ2SEQ, "scale_embedding": True}),
+    Family("pegasus", "seq2seq", {"model_type": "pegasus", **SEQ2SEQ, "activation_function": "relu"}),
+    Family("marian", "seq2seq", {"model_type": "marian", **SEQ2SEQ, "pad_token_id": 0, "decoder_start_token_id": 0}),
     Family(
         "mamba",
         "causal",

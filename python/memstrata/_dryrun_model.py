@@ -75,8 +75,9 @@ class LowRank(torch.nn.Module):  # type: ignore[misc]
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         result: torch.Tensor = self.frozen(x)
-        added = self.up(self.down(self.dropout(x.to(self.down.weight.dtype))))
-        return (result + added * self.scaling).to(result.dtype)
+        x = x.to(self.down.weight.dtype)
+        # As PEFT writes it: what the pair gives has no name, so it goes when it is scaled.
+        return (result + self.up(self.down(self.dropout(x))) * self.scaling).to(result.dtype)
 
 
 def linear_shape(module: Any) -> Optional[tuple[int, int]]:

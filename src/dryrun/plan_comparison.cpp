@@ -43,6 +43,7 @@ std::string_view KindOf(const plan::ModelDescription& model) {
     case plan::EncoderTask::kImageClasses:
       return "image";
     case plan::EncoderTask::kContrast:
+    case plan::EncoderTask::kSigmoidContrast:
       return "contrast";
   }
   return "masked";
@@ -61,7 +62,9 @@ std::optional<uint64_t> Bytes(const std::map<std::string, std::string>& measured
 std::optional<uint64_t> LogitBytes(const plan::Plan& plan) {
   const Workload& workload = plan.workload;
   const auto* encoder = std::get_if<plan::EncoderSpec>(&plan.model.step);
-  if (encoder != nullptr && encoder->task == plan::EncoderTask::kContrast) return std::nullopt;
+  if (encoder != nullptr &&
+      (encoder->task == plan::EncoderTask::kContrast || encoder->task == plan::EncoderTask::kSigmoidContrast))
+    return std::nullopt;
   int64_t positions = workload.sequence;
   if (encoder != nullptr && encoder->task == plan::EncoderTask::kImageClasses) positions = 1;
   if (KindOf(plan.model) == "seq2seq") {

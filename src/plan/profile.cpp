@@ -17,8 +17,9 @@ constexpr int64_t kSessionsForBounds = 3;
 constexpr double kLargestOffset = 0x1p50;
 constexpr double kLargestRatio = 16;
 // Built-in constants that bound a peak, each of one kind of plan.
-constexpr std::string_view kPeakConstants[] = {"simulated_peak", "simulated_adapter_peak", "dense_peak",
-                                               "expert_peak",    "encoder_decoder_peak",   "inference_peak"};
+constexpr std::string_view kPeakConstants[] = {
+    "simulated_peak", "simulated_adapter_peak", "simulated_expert_peak", "dense_peak",
+    "expert_peak",    "encoder_decoder_peak",   "inference_peak"};
 
 Constant SpreadOf(std::vector<double> values) {
   std::sort(values.begin(), values.end());

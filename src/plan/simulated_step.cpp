@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include "plan/constants.h"
+#include "plan/eager/bart_model.h"
+#include "plan/eager/deberta_model.h"
 #include "plan/eager/decoder_model.h"
 #include "plan/eager/encoder_model.h"
+#include "plan/eager/modern_bert_model.h"
 #include "plan/eager/simulation.h"
 #include "plan/eager/t5_model.h"
 #include "plan/model/adapter_targets.h"
@@ -129,8 +132,15 @@ std::unique_ptr<eager::EagerModel> MakeModel(const ModelDescription& model, eage
                                              const eager::AdapterOptions& adapters) {
   if (const auto* decoder = std::get_if<DecoderSpec>(&model.step))
     return eager::MakeDecoder(tape, *decoder, dtype, adapters);
+  const eager::ModelTensors tensors{model.parameters, model.buffers};
   if (const auto* encoder = std::get_if<EncoderSpec>(&model.step))
-    return eager::MakeEncoder(tape, *encoder, dtype, adapters);
+    return eager::MakeEncoder(tape, *encoder, tensors, dtype, adapters);
+  if (const auto* bart = std::get_if<BartSpec>(&model.step))
+    return eager::MakeBart(tape, *bart, tensors, dtype, adapters);
+  if (const auto* deberta = std::get_if<DebertaSpec>(&model.step))
+    return eager::MakeDeberta(tape, *deberta, tensors, dtype, adapters);
+  if (const auto* modern = std::get_if<ModernBertSpec>(&model.step))
+    return eager::MakeModernBert(tape, *modern, tensors, dtype, adapters);
   return eager::MakeT5(tape, std::get<T5Spec>(model.step), dtype, adapters);
 }
 
@@ -276,8 +286,10 @@ bool IsOnOneDevice(const ModelDescription& model, const Workload& w) {
   if (p.sharding == Sharding::kNone) return true;
   // One stack of layers, trained as a whole.
   const auto* encoder = std::get_if<EncoderSpec>(&model.step);
-  const bool has_one_stack =
-      model.decoder() != nullptr || (encoder != nullptr && encoder->task != EncoderTask::kContrast);
+  const bool is_decoder = model.decoder() != nullptr && model.decoder()->experts.count == 0;
+  const bool is_encoder = encoder != nullptr && encoder->text.has_value() != encoder->image.has_value() &&
+                          encoder->text_stack.order.empty();
+  const bool has_one_stack = is_decoder || is_encoder;
   return p.sharding == Sharding::kZero3 && has_one_stack && !w.TrainsAdapters() &&
          w.recompute != Recompute::kFullReentrant;
 }
@@ -312,7 +324,10 @@ DevicePlan SimulateDevice(const PlanRequest& request) {
   DevicePlan device;
   AddLines(result, request, device);
   // Adapters are code of the trainer, not of the model.
-  device.peak_spread = request.workload.TrainsAdapters() ? "simulated_adapter_peak" : "simulated_peak";
+  const bool has_experts = model.decoder() != nullptr && model.decoder()->experts.count > 0;
+  device.peak_spread = request.workload.TrainsAdapters() ? "simulated_adapter_peak"
+                       : has_experts                     ? "simulated_expert_peak"
+                                                         : "simulated_peak";
   const Constant& spread = GetConstant(device.peak_spread);
   device.framework_peak_bytes = result.peak.allocated_bytes;
   device.framework_peak_low_bytes =

@@ -52,12 +52,37 @@ Tensor Float32Attention(Tape& tape, const Tensor& query0, const Tensor& key0, co
   return WeighValues(tape, std::move(weights), value, call);
 }
 
+// The mask is added behind the division, or in place before it.
+Tensor DividedAttention(Tape& tape, const Tensor& query0, const Tensor& key0, const Tensor& value,
+                        const AttentionCall& call) {
+  const Tensor query = Cast(tape, query0, DType::kFloat32);
+  const Tensor key = Cast(tape, key0, DType::kFloat32);
+  Tensor weights = Scores(tape, query, key);
+  if (call.form == AttentionForm::kMasked) weights = AddInPlace(tape, weights, call.mask);
+  weights = Scale(tape, weights);
+  if (call.form == AttentionForm::kScaled) weights = Add(tape, weights, call.mask);
+  weights = Softmax(tape, weights, tape.autocast() ? DType::kFloat32 : weights.dtype);
+  weights = Cast(tape, weights, value.dtype);
+  return WeighValues(tape, std::move(weights), value, call);
+}
+
+Tensor OlderAttention(Tape& tape, const Tensor& query, const Tensor& key, const Tensor& value,
+                      const AttentionCall& call) {
+  Tensor scores = Scale(tape, Scores(tape, query, key));  // under its name until the end
+  if (call.mask.defined()) scores = Add(tape, scores, call.mask);
+  Tensor weights = Softmax(tape, scores, tape.autocast() ? DType::kFloat32 : scores.dtype);
+  return WeighValues(tape, std::move(weights), value, call);
+}
+
 }  // namespace
 
 Tensor AttendInPieces(Tape& tape, const Tensor& query, const Tensor& key, const Tensor& value,
                       const AttentionCall& call) {
   if (call.form == AttentionForm::kAlibi) return AlibiAttention(tape, query, key, value, call);
   if (call.form == AttentionForm::kAddedBias) return BiasedAttention(tape, query, key, value, call);
+  if (call.form == AttentionForm::kOlder) return OlderAttention(tape, query, key, value, call);
+  if (call.form == AttentionForm::kScaled || call.form == AttentionForm::kMasked)
+    return DividedAttention(tape, query, key, value, call);
   return Float32Attention(tape, query, key, value, call);
 }
 

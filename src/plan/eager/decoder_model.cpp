@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "plan/eager/experts.h"
 #include "plan/eager/layers.h"
 
 namespace memstrata::plan::eager {
@@ -11,14 +12,16 @@ struct DecoderLayer {
   LinearLayer query, key, value, qkv, output;
   LinearLayer gate, up, gate_up, down;
   NormLayer input_norm, mlp_norm, query_norm, key_norm, attention_output_norm, mlp_output_norm;
+  std::optional<ExpertMlp> experts;
 };
 
 class Decoder final : public EagerModel {
  public:
   Decoder(Tape& tape, const DecoderSpec& spec, DType dtype, const AdapterOptions& adapters)
-      : spec_(spec), parameters_(tape, DecoderParameters(spec), DecoderBuffers(spec), dtype, adapters) {
+      : spec_(spec),
+        parameters_(tape, WithSingleExperts(DecoderParameters(spec)), DecoderBuffers(spec), dtype, adapters) {
     if (adapters.IsUsed()) parameters_.AddAdapters(tape, adapters);
-    for (int64_t i = 0; i < spec.layer_count; ++i) layers_.push_back(FindLayer(fmt::format("layers.{}.", i)));
+    for (int64_t i = 0; i < spec.layer_count; ++i) layers_.push_back(FindLayer(i));
     final_norm_ = NormLayer::Find(parameters_, "norm", spec.norm);
     head_ = LinearLayer::Find(parameters_, spec.ties_head ? "embed_tokens" : "lm_head");
   }
@@ -53,6 +56,10 @@ class Decoder final : public EagerModel {
     }
     output.logits = head_(tape, hidden);
     output.logits.storage->Relabel(Category::kLogits);
+    if (spec_.casts_logits) {
+      output.logits = Cast(tape, output.logits, DType::kFloat32);
+      output.logits.storage->Relabel(Category::kLogits);
+    }
     if (spec_.scales_logits) output.logits = Scale(tape, output.logits);
     if (spec_.caps_logits) {
       output.logits = Scale(tape, output.logits);
@@ -64,7 +71,8 @@ class Decoder final : public EagerModel {
   }
 
  private:
-  DecoderLayer FindLayer(const std::string& prefix) {
+  DecoderLayer FindLayer(int64_t index) {
+    const std::string prefix = fmt::format("layers.{}.", index);
     const auto linear = [&](const char* name) { return LinearLayer::Find(parameters_, prefix + name); };
     const auto norm = [&](const char* name) { return NormLayer::Find(parameters_, prefix + name, spec_.norm); };
     DecoderLayer layer;
@@ -83,6 +91,7 @@ class Decoder final : public EagerModel {
     layer.key_norm = norm("k_norm");
     layer.attention_output_norm = norm("attention_output_norm");
     layer.mlp_output_norm = norm("mlp_output_norm");
+    if (spec_.experts.IsSparse(index)) layer.experts.emplace(parameters_, prefix, spec_);
     return layer;
   }
 
@@ -125,7 +134,8 @@ class Decoder final : public EagerModel {
                                          past + queries, spec_.sliding_window, spec_.attention_form);
     }
     hidden = Dropout(tape, hidden, spec_.embedding_dropout);
-    if (spec_.rotary_dim > 0) context->rotary = MakeRotaryTables(tape, queries, spec_.rotary_dim, hidden.dtype);
+    if (spec_.rotary_dim > 0 && !spec_.rotary.is_of_layers)
+      context->rotary = MakeRotaryTables(tape, queries, spec_.rotary_dim, hidden.dtype);
     if (spec_.has_local_rotary) context->local_rotary = MakeRotaryTables(tape, queries, spec_.rotary_dim, hidden.dtype);
     if (spec_.scales_embedding) hidden = Scale(tape, hidden);
     for (size_t i = 0; i < layers_.size(); ++i) hidden = RunLayer(tape, i, hidden, context);
@@ -189,7 +199,7 @@ class Decoder final : public EagerModel {
   }
 
   Tensor Heads(Tape& tape, const Tensor& x, int64_t heads, const NormLayer& norm) const {
-    const bool is_normed = spec_.qk_norm && norm.weight != nullptr;
+    const bool is_normed = spec_.qk_norm && norm.weight != nullptr && !spec_.qk_norm_is_last;
     const Tensor wide = is_normed && spec_.qk_norm_is_wide ? norm(tape, x) : x;
     Tensor by_token = View(wide, {x.shape[0], x.shape[1], heads, spec_.head_dim});
     if (is_normed && !spec_.qk_norm_is_wide) by_token = norm(tape, by_token);
@@ -224,6 +234,9 @@ class Decoder final : public EagerModel {
     } else {
       parts = Split(tape, joined, {q, kv, kv});
     }
+    if (spec_.qkv == QkvLayout::kFusedCopies) {
+      for (Tensor& part : parts) part = Clone(tape, part);
+    }
     for (Tensor& part : parts) part.is_contiguous = true;  // Heads() turns them into views whose order differs
     return {Heads(tape, parts[0], spec_.heads, none), Heads(tape, parts[1], spec_.kv_heads, none),
             Heads(tape, parts[2], spec_.kv_heads, none)};
@@ -250,18 +263,52 @@ class Decoder final : public EagerModel {
     return spec_.IsTurned(layer) && (!is_of_windows || spec_.IsSliding(layer));
   }
 
+  // What one layer looks up of its own table of positions.
+  struct LayerPositions {
+    Tensor copy, indices, values;
+    RotaryTables tables;
+  };
+
+  LayerPositions LookUpPositions(Tape& tape, size_t index, int64_t tokens, DType dtype) {
+    const int64_t width = spec_.rotary_dim;
+    moved_tables_.resize(layers_.size());
+    Tensor& table = moved_tables_[index];
+    if (!table.defined()) table = tape.Empty({spec_.rotary.table_rows, width}, DType::kFloat32, Category::kBuffer);
+    LayerPositions positions;
+    if (spec_.rotary.copies_table) {
+      positions.copy = tape.Empty(table.shape, DType::kFloat32);
+      positions.indices = tape.Empty({1, tokens, width}, DType::kInt64);
+    }
+    positions.values = tape.Empty({1, 1, tokens, width}, DType::kFloat32);
+    if (spec_.rotary.copies_table) positions.values = Cast(tape, positions.values, dtype);
+    positions.tables = {positions.values, positions.values};  // the two halves
+    return positions;
+  }
+
   Tensor Attention(Tape& tape, size_t index, const Tensor& x, Context& context) {
     const DecoderLayer& layer = layers_[index];
     auto [query, key, value] = Project(tape, layer, x);
     const bool is_sliding = spec_.IsSliding(static_cast<int64_t>(index));
-    if (Turns(static_cast<int64_t>(index))) {
+    LayerPositions positions;  // under their names until the end
+    if (spec_.rotary.is_of_layers) {
+      positions = LookUpPositions(tape, index, x.shape[1], key.dtype);
+      key = ApplyRotary(tape, key, Interleaved(tape, positions.tables), true, false);
+      query = ApplyRotary(tape, query, Interleaved(tape, positions.tables), true, false);
+      key.is_contiguous = query.is_contiguous = false;  // token by token
+    } else if (Turns(static_cast<int64_t>(index))) {
       RotaryTables tables = spec_.has_local_rotary && is_sliding ? context.local_rotary : context.rotary;
       if (spec_.rotary.interleaves) tables = Interleaved(tape, tables);
       const Tensor turned = ApplyRotary(tape, query, tables, spec_.concatenates_rotary, spec_.rotary.is_float32);
       key = ApplyRotary(tape, key, tables, spec_.concatenates_rotary, spec_.rotary.is_float32);
       query = turned;
     }
+    if (spec_.qk_norm_is_last) {
+      query = layer.query_norm(tape, query);
+      key = layer.key_norm(tape, key);
+      key.is_contiguous = query.is_contiguous = false;  // token by token
+    }
     if (context.cache != nullptr) {
+      if (spec_.rotary.is_of_layers) key = Cast(tape, key, x.dtype);
       std::tie(key, value) =
           UpdateCache(tape, *context.cache, index, key, value, is_sliding ? spec_.sliding_window : 0);
     }
@@ -289,6 +336,7 @@ class Decoder final : public EagerModel {
   }
 
   Tensor Mlp(Tape& tape, const DecoderLayer& layer, const Tensor& x) const {
+    if (layer.experts) return (*layer.experts)(tape, x);
     if (spec_.fuses_gate_up) {
       const Tensor joined = layer.gate_up(tape, x);
       std::vector<Tensor> parts = Split(tape, joined, {spec_.intermediate, spec_.intermediate});
@@ -307,6 +355,7 @@ class Decoder final : public EagerModel {
   DecoderSpec spec_;
   ParameterSet parameters_;
   std::vector<DecoderLayer> layers_;
+  std::vector<Tensor> moved_tables_;  // of positions, of each layer that has one
   NormLayer final_norm_;
   LinearLayer head_;
 };

@@ -1,93 +1,18 @@
 #include "plan/eager/encoder_model.h"
 
-#include <fmt/format.h>
-
-#include "plan/eager/layers.h"
+#include "plan/eager/encoder_layers.h"
+#include "plan/eager/siglip_parts.h"
 
 namespace memstrata::plan::eager {
 namespace {
 
-struct EncoderLayer {
-  LinearLayer query, key, value, output, up, down;
-  NormLayer attention_norm, mlp_norm;
-};
-
-class Stack {
- public:
-  Stack(ParameterSet& parameters, const EncoderStack& spec) : spec_(spec) {
-    for (int64_t i = 0; i < spec.layer_count; ++i) {
-      const std::string prefix = fmt::format("{}layers.{}.", spec.prefix, i);
-      const auto linear = [&](const char* name) { return LinearLayer::Find(parameters, prefix + name); };
-      const auto norm = [&](const char* name) { return NormLayer::Find(parameters, prefix + name, NormKind::kLayer); };
-      layers_.push_back({linear("q_proj"), linear("k_proj"), linear("v_proj"), linear("o_proj"), linear("up_proj"),
-                         linear("down_proj"), norm("attention_norm"), norm("mlp_norm")});
-    }
-  }
-
-  Tensor Run(Tape& tape, Tensor hidden, const AttentionCall& call, CheckpointKind checkpoint) const {
-    for (size_t i = 0; i < layers_.size(); ++i) {
-      if (checkpoint == CheckpointKind::kNone) {
-        hidden = LayerOfRank(tape, i, hidden, call);
-      } else if (checkpoint == CheckpointKind::kNonReentrant) {
-        hidden = tape.Checkpoint([this, i, hidden, call](Tape& t) { return LayerOfRank(t, i, hidden, call); });
-      } else {
-        hidden = tape.CheckpointReentrant(
-            hidden, [this, i, call](Tape& t, const Tensor& x) { return LayerOfRank(t, i, x, call); });
-      }
-    }
-    return hidden;
-  }
-
- private:
-  Tensor LayerOfRank(Tape& tape, size_t index, const Tensor& hidden, const AttentionCall& call) const {
-    return tape.RunLayer(static_cast<int64_t>(index), hidden,
-                         [&](const Tensor& x) { return Layer(tape, layers_[index], x, call); });
-  }
-
-  Tensor Layer(Tape& tape, const EncoderLayer& layer, const Tensor& hidden, const AttentionCall& call) const {
-    if (spec_.norms_first) {
-      Tensor normed = layer.attention_norm(tape, hidden);
-      Tensor attention = Attention(tape, layer, normed, call);
-      const Tensor residual = Add(tape, attention, hidden);
-      if (!spec_.holds_attention_results) normed = attention = Tensor{};
-      const Tensor x = layer.mlp_norm(tape, residual);
-      return Add(tape, residual, Mlp(tape, layer, x));
-    }
-    Tensor x = Attention(tape, layer, hidden, call);
-    x = layer.attention_norm(tape, Add(tape, x, hidden));
-    return layer.mlp_norm(tape, Add(tape, Mlp(tape, layer, x), x));
-  }
-
-  Tensor Heads(const Tensor& x) const {
-    const int64_t head_dim = spec_.hidden / spec_.heads;
-    return Transposed(View(x, {x.shape[0], x.shape[1], spec_.heads, head_dim}),
-                      {x.shape[0], spec_.heads, x.shape[1], head_dim});
-  }
-
-  Tensor Attention(Tape& tape, const EncoderLayer& layer, const Tensor& x, const AttentionCall& call) const {
-    const Tensor query = Heads(layer.query(tape, x));
-    const Tensor key = Heads(layer.key(tape, x));
-    const Tensor value = Heads(layer.value(tape, x));
-    const Tensor output = layer.output(tape, Attend(tape, query, key, value, call));
-    return spec_.drops_attention_output ? Dropout(tape, output, spec_.dropout) : output;
-  }
-
-  Tensor Mlp(Tape& tape, const EncoderLayer& layer, const Tensor& x) const {
-    const Tensor inner = Activate(tape, layer.up(tape, x), spec_.activation);
-    return Dropout(tape, layer.down(tape, inner), spec_.dropout);
-  }
-
-  EncoderStack spec_;
-  std::vector<EncoderLayer> layers_;
-};
-
 class Encoder final : public EagerModel {
  public:
-  Encoder(Tape& tape, const EncoderSpec& spec, DType dtype, const AdapterOptions& adapters)
-      : spec_(spec), parameters_(tape, EncoderParameters(spec), EncoderBuffers(spec), dtype, adapters) {
+  Encoder(Tape& tape, const EncoderSpec& spec, const ModelTensors& tensors, DType dtype, const AdapterOptions& adapters)
+      : spec_(spec), parameters_(tape, tensors.parameters, tensors.buffers, dtype, adapters) {
     if (adapters.IsUsed()) parameters_.AddAdapters(tape, adapters);
-    if (spec.text) text_ = std::make_unique<Stack>(parameters_, spec.text_stack);
-    if (spec.image) image_ = std::make_unique<Stack>(parameters_, spec.image_stack);
+    if (spec.text) text_ = std::make_unique<EncoderLayers>(parameters_, spec.text_stack);
+    if (spec.image) image_ = std::make_unique<EncoderLayers>(parameters_, spec.image_stack);
   }
 
   ParameterSet& parameters() override { return parameters_; }
@@ -120,13 +45,15 @@ class Encoder final : public EagerModel {
         return ImageClasses(tape, inputs, options);
       case EncoderTask::kContrast:
         return Contrast(tape, inputs, options);
+      case EncoderTask::kSigmoidContrast:
+        return SigmoidContrast(tape, inputs, options);
     }
     return {};
   }
 
  private:
   int64_t TextLength(const RunOptions& options) const {
-    return spec_.task == EncoderTask::kContrast ? spec_.text->position_count : options.sequence;
+    return spec_.image ? spec_.text->position_count : options.sequence;
   }
 
   static AttentionCall Call(const EncoderStack& stack, const RunOptions& options) {
@@ -134,6 +61,8 @@ class Encoder final : public EagerModel {
     call.kind = options.attention;
     call.is_causal = false;
     call.dropout = options.is_training ? stack.attention_dropout : 0;
+    if (!stack.has_fused_attention) call.kind = AttentionKind::kEager;
+    if (stack.has_older_eager && call.kind == AttentionKind::kEager) call.form = AttentionForm::kOlder;
     return call;
   }
 
@@ -152,13 +81,18 @@ class Encoder final : public EagerModel {
     return hidden;
   }
 
+  Tensor EmbedPatches(Tape& tape, const Tensor& pixels) {
+    const ImageInput& image = *spec_.image;
+    const Tensor patches = PatchConvolution(tape, pixels, parameters_.Get("image.patches.weight"),
+                                            parameters_.Find("image.patches.bias"), image.Grid(), image.Grid());
+    return Transposed(patches, {pixels.shape[0], image.Grid() * image.Grid(), spec_.image_stack.hidden});
+  }
+
   Tensor EmbedImage(Tape& tape, const Tensor& pixels) {
     const ImageInput& image = *spec_.image;
     const int64_t batch = pixels.shape[0];
     const int64_t hidden = spec_.image_stack.hidden;
-    Tensor patches = PatchConvolution(tape, pixels, parameters_.Get("image.patches.weight"),
-                                      parameters_.Find("image.patches.bias"), image.Grid(), image.Grid());
-    patches = Transposed(patches, {batch, image.Grid() * image.Grid(), hidden});
+    Tensor patches = EmbedPatches(tape, pixels);
     Tensor extra = parameters_.Get("image.extra_tokens").value;  // one row for all samples
     extra = ExpandView(tape, extra, {batch, image.extra_tokens, hidden});
     const Tensor joined = Cat(tape, {extra, patches}, 1);
@@ -168,10 +102,9 @@ class Encoder final : public EagerModel {
 
   // [batch, 1, n, n] in float: one row of allowed keys a sample, written out.
   Tensor PaddingMask(Tape& tape, const RunOptions& options, const Tensor& ids, DType dtype) const {
-    const bool is_needed = options.mask == MaskKind::kPadded || (options.attention == AttentionKind::kEager);
-    if (!is_needed) return {};
-    const int64_t queries =
-        options.mask == MaskKind::kPadded && options.attention == AttentionKind::kFused ? ids.shape[1] : 1;
+    const bool is_eager = options.attention == AttentionKind::kEager || !spec_.text_stack.has_fused_attention;
+    if (options.mask != MaskKind::kPadded && !is_eager) return {};
+    const int64_t queries = is_eager ? 1 : ids.shape[1];
     return tape.Empty({ids.shape[0], 1, queries, ids.shape[1]}, dtype);
   }
 
@@ -179,13 +112,14 @@ class Encoder final : public EagerModel {
     ModelOutput output;
     Tensor hidden = Norm("text.embedding_norm")(tape, EmbedText(tape, inputs.ids));
     hidden = Dropout(tape, hidden, spec_.text_stack.dropout);
+    if (spec_.text->is_projected) hidden = LinearLayer::Find(parameters_, "embedding_projection")(tape, hidden);
     AttentionCall call = Call(spec_.text_stack, options);
     call.softmax_in_input_dtype = true;
     call.mask = PaddingMask(tape, options, inputs.ids, hidden.dtype);
     hidden = text_->Run(tape, hidden, call, options.checkpoint);
     output.others.push_back(hidden);
     Tensor x = LinearLayer::Find(parameters_, "head.transform")(tape, hidden);
-    x = ActivationSavingInput(tape, x);
+    x = Activate(tape, x, spec_.head_activation);
     x = Norm("head.norm")(tape, x);
     output.logits = Linear(tape, x, parameters_.Get("text.tokens.weight"), &parameters_.Get("head.bias"));
     output.logits.storage->Relabel(Category::kLogits);
@@ -201,7 +135,11 @@ class Encoder final : public EagerModel {
     hidden = image_->Run(tape, hidden, Call(spec_.image_stack, options), options.checkpoint);
     hidden = Norm("image.final_norm")(tape, hidden);
     output.others.push_back(hidden);
-    const Tensor first = View(Slice(tape, hidden, 1, 1), {hidden.shape[0], hidden.shape[2]});
+    Tensor first = View(Slice(tape, hidden, 1, 1), {hidden.shape[0], hidden.shape[2]});
+    if (spec_.image->classifies_mean) {
+      const Tensor patches = Slice(tape, hidden, 1, hidden.shape[1] - 1);
+      first = Cat(tape, {first, View(MeanOver(tape, patches, 1), first.shape)}, 1);
+    }
     output.logits = LinearLayer::Find(parameters_, "classifier")(tape, first);
     if (inputs.labels.defined()) output.loss = CrossEntropy(tape, output.logits, inputs.labels);
     return output;
@@ -244,17 +182,49 @@ class Encoder final : public EagerModel {
     return output;
   }
 
+  ModelOutput SigmoidContrast(Tape& tape, const ModelInputs& inputs, const RunOptions& options) {
+    ModelOutput output;
+    Tensor index = inputs.ids;
+    index.shape = {1, spec_.image->Tokens()};
+    Tensor image = EmbedPatches(tape, inputs.pixels);
+    image = Add(tape, image, Embedding(tape, parameters_.Get("image.positions.weight"), index));
+    image = image_->Run(tape, image, Call(spec_.image_stack, options), options.checkpoint);
+    image = Norm("image.final_norm")(tape, image);
+    output.others.push_back(image);
+    Tensor pooled_image;
+    if (spec_.image->pools_by_attention) pooled_image = PoolByAttention(tape, parameters_, spec_.image_stack, image);
+
+    Tensor text = EmbedText(tape, inputs.ids);
+    AttentionCall call = Call(spec_.text_stack, options);
+    if (inputs.mask.defined())
+      call.mask = tape.Empty({inputs.ids.shape[0], 1, inputs.ids.shape[1], inputs.ids.shape[1]}, text.dtype);
+    text = text_->Run(tape, text, call, options.checkpoint);
+    text = Norm("text.final_norm")(tape, text);
+    output.others.push_back(text);
+    Tensor pooled_text = View(Slice(tape, text, 1, 1), {text.shape[0], text.shape[2]});
+    pooled_text = LinearLayer::Find(parameters_, "text.projection")(tape, pooled_text);
+
+    const Tensor image_vector = Normalized(tape, pooled_image);
+    const Tensor text_vector = Normalized(tape, pooled_text);
+    const Tensor scale = ActivationSavingResult(tape, parameters_.Get("logit_scale").value);
+    const Tensor logits =
+        BatchMatmul(tape, text_vector, View(image_vector, {image_vector.shape[1], image_vector.shape[0]}));
+    output.logits = Add(tape, Multiply(tape, logits, scale), parameters_.Get("logit_bias").value);
+    if (options.is_training) output.loss = MeanOver(tape, ActivationSavingInput(tape, output.logits), 0);
+    return output;
+  }
+
   EncoderSpec spec_;
   ParameterSet parameters_;
-  std::unique_ptr<Stack> text_;
-  std::unique_ptr<Stack> image_;
+  std::unique_ptr<EncoderLayers> text_;
+  std::unique_ptr<EncoderLayers> image_;
 };
 
 }  // namespace
 
-std::unique_ptr<EagerModel> MakeEncoder(Tape& tape, const EncoderSpec& spec, DType dtype,
+std::unique_ptr<EagerModel> MakeEncoder(Tape& tape, const EncoderSpec& spec, const ModelTensors& tensors, DType dtype,
                                         const AdapterOptions& adapters) {
-  return std::make_unique<Encoder>(tape, spec, dtype, adapters);
+  return std::make_unique<Encoder>(tape, spec, tensors, dtype, adapters);
 }
 
 }  // namespace memstrata::plan::eager

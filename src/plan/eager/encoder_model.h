@@ -8,7 +8,7 @@
 
 namespace memstrata::plan::eager {
 
-std::unique_ptr<EagerModel> MakeEncoder(Tape& tape, const EncoderSpec& spec, DType dtype,
+std::unique_ptr<EagerModel> MakeEncoder(Tape& tape, const EncoderSpec& spec, const ModelTensors& tensors, DType dtype,
                                         const AdapterOptions& adapters);
 
 }  // namespace memstrata::plan::eager

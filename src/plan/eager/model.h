@@ -46,6 +46,12 @@ struct AdapterOptions {
   bool IsUsed() const { return rank > 0 || form != AdapterForm::kLowRank; }
 };
 
+/// What a model's description lists.
+struct ModelTensors {
+  const std::vector<ParameterSpec>& parameters;
+  const std::vector<BufferSpec>& buffers;
+};
+
 /// The parameters of a model on the device, in the order of their specifications.
 class ParameterSet {
  public:

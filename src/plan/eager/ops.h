@@ -43,6 +43,8 @@ Tensor Scale(Tape& tape, const Tensor& x);
 Tensor Power(Tape& tape, const Tensor& x);
 Tensor Rsqrt(Tape& tape, const Tensor& x);
 Tensor MeanOfLast(Tape& tape, const Tensor& x);
+/// The mean over one dimension, which stays with size 1.
+Tensor MeanOver(Tape& tape, const Tensor& x, int dim);
 /// tanh, sigmoid, relu: the result is saved.
 Tensor ActivationSavingResult(Tape& tape, const Tensor& x);
 /// silu, gelu: the input is saved.

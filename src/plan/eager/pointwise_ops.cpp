@@ -212,10 +212,12 @@ Tensor Rsqrt(Tape& tape, const Tensor& x0) {
   return result;
 }
 
-Tensor MeanOfLast(Tape& tape, const Tensor& x) {
+Tensor MeanOfLast(Tape& tape, const Tensor& x) { return MeanOver(tape, x, -1); }
+
+Tensor MeanOver(Tape& tape, const Tensor& x, int dim) {
   const std::shared_ptr<Node> node = tape.Begin({&x}, {});
   Shape shape = x.shape;
-  shape.back() = 1;
+  shape[dim < 0 ? shape.size() + dim : dim] = 1;
   Tensor result = tape.Empty(shape, x.dtype);
   tape.Finish(node, result, OneNewGradient());
   return result;

@@ -49,6 +49,7 @@ struct WindowRule {
 struct DecoderFamily {
   std::string_view type;  // `model_type`
   bool is_simulated = false;
+  bool runs_experts_singly = false;  // one after another, each a linear layer of its own
   NormKind norm = NormKind::kRms;
   bool norm_has_bias = false;
   bool norm_has_weight = true;
@@ -103,6 +104,8 @@ Status ApplyCohere(const ConfigJson& config, DecoderSpec& spec);
 Status ApplyJoinedRotary(const ConfigJson& config, DecoderSpec& spec);
 Status ApplySeedOss(const ConfigJson& config, DecoderSpec& spec);
 Status ApplyGptNeo(const ConfigJson& config, DecoderSpec& spec);
+Status ApplyGptj(const ConfigJson& config, DecoderSpec& spec);
+Status ApplyHunYuan(const ConfigJson& config, DecoderSpec& spec);
 Status ApplyMllama(const ConfigJson& config, DecoderSpec& spec);
 
 }  // namespace memstrata::plan

@@ -173,13 +173,15 @@ std::vector<ParameterSpec> DecoderParameters(const DecoderSpec& spec) {
 
 std::vector<BufferSpec> DecoderBuffers(const DecoderSpec& spec) {
   std::vector<BufferSpec> buffers;
-  if (spec.rotary_dim > 0) buffers.push_back({"rotary inverse frequencies", {spec.rotary_dim / 2}, 4});
+  if (spec.rotary_dim > 0 && !spec.rotary.is_of_layers)
+    buffers.push_back({"rotary inverse frequencies", {spec.rotary_dim / 2}, 4});
   if (spec.has_local_rotary) {
     buffers.push_back({"local rotary inverse frequencies", {spec.rotary_dim / 2}, 4});
     buffers.push_back({"embedding scale", {1}, 0});
   }
-  // OLMo 3 keeps one for layers with a window and one for the others, StableLM one more in each layer.
-  const int64_t more = spec.model_type == "olmo3" ? 1 : spec.model_type == "stablelm" ? spec.layer_count : 0;
+  // OLMo 3 keeps one for layers with a window and one for the others, StableLM and Qwen 2 MoE one more in each layer.
+  const bool has_one_each = spec.model_type == "stablelm" || spec.model_type == "qwen2_moe";
+  const int64_t more = spec.model_type == "olmo3" ? 1 : has_one_each ? spec.layer_count : 0;
   for (int64_t i = 0; i < more; ++i)
     buffers.push_back({"further rotary inverse frequencies", {spec.rotary_dim / 2}, 4});
   if (spec.model_type == "gpt_bigcode")

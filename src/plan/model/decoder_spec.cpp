@@ -108,8 +108,8 @@ bool IsDecoder(const std::string& type) { return FindDecoderFamily(type) != null
 bool IsSimulated(const DecoderSpec& spec) {
   // A model without a final norm (OPT 350M) orders its norms in another way.
   const DecoderFamily* family = FindDecoderFamily(spec.model_type);
-  return family != nullptr && family->is_simulated && spec.experts.count == 0 && spec.has_final_norm &&
-         spec.embedding_width == spec.hidden &&
+  return family != nullptr && family->is_simulated && (spec.experts.count == 0 || family->runs_experts_singly) &&
+         spec.has_final_norm && spec.embedding_width == spec.hidden &&
          !(spec.attention_form == AttentionForm::kBroadcast && spec.rotary_dim == 0);  // Falcon with ALiBi
 }
 

@@ -44,6 +44,7 @@ enum class QkvLayout : uint8_t {
   kFusedThirds,  // one, three slices of each head (BLOOM)
   kFusedQuery,   // one, a slice of queries, and keys and values copied out of it (Falcon 7B)
   kFusedGroups,  // one, all three copied out of it, keys and values for each head (Falcon 40B)
+  kFusedCopies,  // one, split, and all three copied out of it (CodeGen)
 };
 
 /// How transformers 4.57 writes a family's attention.
@@ -54,11 +55,27 @@ enum class AttentionForm : uint8_t {
   kAlibi,      // distances are added to the scores by the product itself (BLOOM); in pieces only
   kAddedBias,  // distances are added after it, in float32 (MPT); in pieces only
   kFloat32,    // scores in float32 (GPT-Neo); in pieces only
+  kScaled,     // scores in float32, divided and masked (GPT-J); in pieces only
+  kMasked,     // the same, masked in place and divided (CodeGen); in pieces only
+  kOlder,      // holds its scores and gives the weights back (ELECTRA); in pieces only
 };
 
 /// Forms for which transformers has no fused kernel.
 constexpr bool IsInPieces(AttentionForm form) {
-  return form == AttentionForm::kAlibi || form == AttentionForm::kAddedBias || form == AttentionForm::kFloat32;
+  switch (form) {
+    case AttentionForm::kCommon:
+    case AttentionForm::kRepeated:
+    case AttentionForm::kBroadcast:
+      return false;
+    case AttentionForm::kAlibi:
+    case AttentionForm::kAddedBias:
+    case AttentionForm::kFloat32:
+    case AttentionForm::kScaled:
+    case AttentionForm::kMasked:
+    case AttentionForm::kOlder:
+      return true;
+  }
+  return false;
 }
 
 /// How positions turn queries and keys.
@@ -66,6 +83,9 @@ struct RotaryForm {
   bool interleaves = false;    // cos and sin are spread over pairs in each layer
   bool is_float32 = false;     // queries and keys are turned in float32
   bool is_of_windows = false;  // layers without a window do not turn, where there is one
+  bool is_of_layers = false;   // each layer looks positions up in a table of its own (GPT-J, CodeGen)
+  bool copies_table = false;   // … after copying it, and in the format of the keys (GPT-J)
+  int64_t table_rows = 0;      // … of so many positions, which its first forward moves to the device
 };
 
 /// Routed experts in place of some layers' MLP.
@@ -134,6 +154,7 @@ struct DecoderSpec {
   bool head_bias = false;
   bool qk_norm = false;            // per head, before the rotary embedding
   bool qk_norm_has_heads = false;  // one weight for each head's width (Cohere)
+  bool qk_norm_is_last = false;    // after the rotary embedding (HunYuan)
   bool parallel_residual = false;  // attention and MLP read the same residual
   bool adds_in_place = false;      // attention's result onto the MLP's (Falcon)
   bool adds_to_residual = false;   // attention's result first, then the MLP's (Cohere)
@@ -154,6 +175,7 @@ struct DecoderSpec {
   bool scales_embedding = false;
   bool scales_residual = false;
   bool scales_logits = false;
+  bool casts_logits = false;      // given back in float32 (GPT-J)
   bool has_local_rotary = false;  // tables of their own for layers with a window (Gemma 3)
   bool has_gpt2_buffers = false;  // a triangular mask and a scalar in each layer
   double embedding_dropout = 0;
@@ -190,8 +212,7 @@ struct DecoderSpec {
 
 /// True for the model types that DecoderSpec can express.
 bool IsDecoder(const std::string& model_type);
-/// True when the step of such a model can be simulated operation by operation (no experts, no latent attention, checked
-/// against transformers' code).
+/// True when the step of such a model can be simulated operation by operation, checked against transformers' code.
 bool IsSimulated(const DecoderSpec& spec);
 Result<DecoderSpec> ReadDecoder(const ConfigJson& config, const std::string& model_type);
 std::vector<ParameterSpec> DecoderParameters(const DecoderSpec& spec);

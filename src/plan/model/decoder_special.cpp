@@ -17,6 +17,21 @@ void ReadGpt2Dropouts(const ConfigJson& config, DecoderSpec& spec) {
 
 }  // namespace
 
+Status ApplyGptj(const ConfigJson& config, DecoderSpec& spec) {
+  spec.embedding_dropout = config.Number("embd_pdrop").value_or(0);
+  spec.attention_dropout = config.Number("attn_pdrop").value_or(0);
+  spec.residual_dropout = config.Number("resid_pdrop").value_or(0);
+  MEMSTRATA_ASSIGN_OR_RETURN(spec.rotary_dim, config.Integer("rotary_dim", 64));
+  MEMSTRATA_ASSIGN_OR_RETURN(spec.rotary.table_rows, config.IntegerOf({"n_positions", "n_ctx"}, 2048));
+  spec.casts_logits = true;
+  return {};
+}
+
+Status ApplyHunYuan(const ConfigJson&, DecoderSpec& spec) {
+  spec.qk_norm_is_last = true;
+  return {};
+}
+
 Status ApplyGpt2(const ConfigJson& config, DecoderSpec& spec) {
   spec.has_gpt2_buffers = true;
   ReadGpt2Dropouts(config, spec);

@@ -14,7 +14,8 @@ void AddPlainMlp(int64_t hidden, int64_t intermediate, ParameterBuilder& build) 
 
 void AddAttentionPooling(int64_t hidden, int64_t intermediate, ParameterBuilder& build) {
   build.Add("query", {1, 1, hidden}, Role::kPosition);
-  AddPlainAttention(hidden, true, build);
+  build.Linear("qkv_proj", 3 * hidden, hidden, true, Role::kColumn);
+  build.Linear("o_proj", hidden, hidden, true, Role::kRow);
   build.Norm("norm", hidden, true);
   AddPlainMlp(hidden, intermediate, build);
 }

@@ -177,7 +177,7 @@ std::vector<ParameterSpec> EncoderParameters(const EncoderSpec& spec) {
       build.Norm("head.norm", spec.text_stack.hidden, true);
       break;
     case EncoderTask::kImageClasses:
-      build.Linear("classifier", spec.class_count, spec.image_stack.hidden, true, Role::kHead);
+      build.Linear("classifier", spec.class_count, spec.image_stack.hidden, true, Role::kReplicatedLinear);
       break;
     case EncoderTask::kContrast:
       build.Linear("visual_projection", spec.projection_width, spec.image_stack.hidden, false, Role::kReplicatedLinear);

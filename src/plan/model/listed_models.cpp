@@ -50,4 +50,8 @@ bool IsArchitecture(const ConfigJson& config, std::string_view ending) {
   return !names.empty() && names.front().ends_with(ending);
 }
 
+bool HasHead(const ConfigJson& config, std::string_view ending) {
+  return config.Texts("architectures").empty() || IsArchitecture(config, ending);
+}
+
 }  // namespace memstrata::plan

@@ -1,6 +1,7 @@
 #pragma once
-// Models whose tensors are listed while their step is not simulated: encoder-decoders of BART's kind and Whisper, text
-// encoders beside BERT, image encoders beside ViT, and decoders that share or replace their layers (Zamba2, RWKV).
+// Models that no common description expresses: encoder-decoders of BART's kind and Whisper, text encoders beside BERT,
+// image encoders beside ViT, and decoders that share or replace their layers (Zamba2, RWKV). Each reader lists the
+// tensors and, where the class's code is known operation by operation, describes the step.
 
 #include <string_view>
 
@@ -34,5 +35,7 @@ Status ReadZamba2(const ConfigJson& config, ModelDescription& model);
 Result<int64_t> ReadSize(const ConfigJson& config, std::string_view key, int64_t otherwise);
 /// True when the first of `architectures` ends so ("ForMaskedLM").
 bool IsArchitecture(const ConfigJson& config, std::string_view ending);
+/// The same, also for a configuration that names none: training needs a head.
+bool HasHead(const ConfigJson& config, std::string_view ending);
 
 }  // namespace memstrata::plan

@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "plan/model/bart_spec.h"
+#include "plan/model/deberta_spec.h"
 #include "plan/model/decoder_spec.h"
 #include "plan/model/diffusion_spec.h"
 #include "plan/model/encoder_spec.h"
+#include "plan/model/modern_bert_spec.h"
 #include "plan/model/parameter_spec.h"
 #include "plan/model/t5_spec.h"
 #include "plan/model/vision_tower.h"
@@ -48,7 +51,7 @@ struct ModelDescription {
   int64_t max_positions = 0;  // 0: unknown
   std::optional<DiffusionSpec> diffusion;
   std::optional<VisionTower> vision;  // before the language model
-  std::variant<std::monostate, DecoderSpec, EncoderSpec, T5Spec> step;
+  std::variant<std::monostate, DecoderSpec, EncoderSpec, T5Spec, BartSpec, DebertaSpec, ModernBertSpec> step;
   std::vector<std::string> unknown_keys;
   std::vector<std::string> notes;  // what was assumed while reading
   /// Why the list of tensors is a guess; empty when the structure is known. A plan of a guess never says "fits".

@@ -25,11 +25,13 @@ struct BartFamily {
   int64_t extra_positions;  // rows of the tables of positions for padding; -1: positions are computed, no table
   bool norms_embedding;
   bool norms_end;  // of each stack
+  bool has_described_step = false;
+  bool norms_first = false;
 };
 
 constexpr BartFamily kBartFamilies[] = {
-    {"bart", 2, true, false},    {"mbart", 2, true, true},       {"pegasus", 0, false, true},
-    {"marian", 0, false, false}, {"blenderbot", 0, false, true}, {"m2m_100", -1, false, true},
+    {"bart", 2, true, false, true},    {"mbart", 2, true, true, true, true}, {"pegasus", 0, false, true, true, true},
+    {"marian", 0, false, false, true}, {"blenderbot", 0, false, true},       {"m2m_100", -1, false, true},
 };
 
 Result<Stacks> ReadStacks(const ConfigJson& config) {
@@ -83,6 +85,26 @@ void SetSizes(const Stacks& stacks, int64_t memory_tokens, ModelDescription& mod
   }
 }
 
+Result<BartSpec> DescribeSteps(const ConfigJson& config, const BartFamily& family, const Stacks& stacks) {
+  BartSpec spec;
+  spec.hidden = stacks.hidden;
+  spec.vocabulary = stacks.vocabulary;
+  spec.encoder_layers = stacks.encoder_layers;
+  spec.decoder_layers = stacks.decoder_layers;
+  spec.decoder_heads = stacks.heads;
+  MEMSTRATA_ASSIGN_OR_RETURN(spec.encoder_heads, config.Integer("encoder_attention_heads", 16));
+  MEMSTRATA_TRY(CheckHeads(spec.hidden, spec.encoder_heads));
+  spec.norms_first = family.norms_first;
+  spec.has_position_per_sample = family.extra_positions > 0;
+  spec.has_fixed_positions = family.extra_positions == 0;
+  spec.ties_head = config.Flag("tie_word_embeddings", true);
+  spec.activation = ActivationOf(config.Text("activation_function").value_or("gelu"));
+  spec.dropout = config.Number("dropout").value_or(0.1);
+  spec.attention_dropout = config.Number("attention_dropout").value_or(0);
+  spec.activation_dropout = config.Number("activation_dropout").value_or(0);
+  return spec;
+}
+
 }  // namespace
 
 Status ReadBart(const ConfigJson& config, ModelDescription& model) {
@@ -106,6 +128,10 @@ Status ReadBart(const ConfigJson& config, ModelDescription& model) {
   }
   model.parameters = build.Take();
   SetSizes(stacks, 0, model);
+  const auto skipped = [&](const char* key) { return config.Number(key).value_or(0) > 0; };  // of layers, by chance
+  if (!family->has_described_step || skipped("encoder_layerdrop") || skipped("decoder_layerdrop")) return {};
+  model.buffers = {{"logits bias", {1, stacks.vocabulary}, 0}};
+  MEMSTRATA_ASSIGN_OR_RETURN(model.step, DescribeSteps(config, *family, stacks));
   return {};
 }
 
