@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EmbeddedSource } from "../src/data/embedded_source.ts";
-import type { Cursor, Heap, Session } from "../src/data/types.ts";
+import type { Cursor, Heap, Holders, RangeSummary, SearchResult, Session } from "../src/data/types.ts";
 import { closeClean, launch, open, outFolder, settle } from "./browser.ts";
 import { binary, readReport, writeReport } from "./server.ts";
 
@@ -56,6 +56,53 @@ describe.skipIf(!program)("a report that does not hold all", () => {
       const same = (await full.json("cursor", { heap: 0, seq: cursor.seq })) as Cursor;
       for (const name of ["live_bytes", "block_bytes", "pending_bytes", "reserved_bytes"] as const)
         expect(cursor[name], name).toBe(same[name]);
+    }
+  });
+
+  it("tells ranges, holders and search by its sums, as the whole does", async () => {
+    for (let i = 1; i <= 8; i += 1) {
+      const asked = {
+        heap: 0,
+        begin: Math.floor((heap.range_end * (i - 1)) / 9),
+        end: Math.floor((heap.range_end * i) / 9),
+      };
+      const part = (await reduced.json("range", asked)) as RangeSummary;
+      const range = { heap: 0, begin: part.begin_seq, end: part.end_seq };
+      expect(Math.abs(part.begin_seq - asked.begin) + Math.abs(part.end_seq - asked.end)).toBeLessThan(400);
+      const same = (await full.json("range", range)) as RangeSummary;
+      const {
+        survived_bytes,
+        survived_count,
+        by_category: _,
+        survived_is_lower_bound,
+        duration_ns: __,
+        ...known
+      } = part;
+      expect(same).toMatchObject(known);
+      expect(
+        survived_is_lower_bound && survived_bytes <= same.survived_bytes && survived_count <= same.survived_count,
+      ).toBe(true);
+      const { seq } = (await reduced.json("cursor", { heap: 0, seq: asked.end })) as Cursor;
+      for (const of of [{ of: "seq", seq }, { of: "end" }, { of: "allocated", begin: range.begin, end: range.end }]) {
+        const question = { heap: 0, ...of, by: "stack", limit: 2000, offset: 0 };
+        const [some, all] = [
+          await reduced.json("holders", question),
+          await full.json("holders", question),
+        ] as Holders[];
+        expect(some!.total_bytes).toBe(all!.total_bytes);
+        expect(some!.rows.reduce((sum, row) => sum + row.bytes, 0)).toBe(all!.total_bytes);
+        const tree = { heap: 0, ...of, by: "stack", root: "caller", max_nodes: 5000 };
+        expect((await reduced.frame("flame", tree)).attributes.total_bytes).toBe(all!.total_bytes);
+      }
+    }
+    for (const q of ["forward", "dense", "temporaries"]) {
+      const [some, all] = [
+        await reduced.json("search", { heap: 0, q }),
+        await full.json("search", { heap: 0, q }),
+      ] as SearchResult[];
+      expect(all!.total).toBeGreaterThan(0);
+      const plain = (found: SearchResult) => found.hits.map(({ allocation: _, ...hit }) => hit);
+      expect(plain(some!)).toEqual(plain(all!));
     }
   });
 

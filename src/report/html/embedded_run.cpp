@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "report/html/run_frames.h"
+#include "report/html/run_levels.h"
 
 namespace memstrata {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 constexpr uint32_t kMostFigures = 400'000;  // of a run that is kept in part
 constexpr uint32_t kFewestFigures = 1000;
 constexpr uint64_t kShareOfFigures = 4;  // one part of so many of the room is for them
+constexpr uint64_t kAim = 97;            // per cent
 
 class RunWriter {
  public:
@@ -20,11 +22,11 @@ class RunWriter {
       : session_(session), heap_(heap), answers_(answers), room_bytes_(most_bytes) {}
 
   /// False, and nothing is added, when it does not fit.
-  bool Add(std::string_view question, std::string_view frame) {
+  bool Add(std::string_view question, std::string_view frame, uint64_t most_bytes) {
     const std::string packed = EmbeddedAnswers::PackFrame(frame);
     last_packed_bytes_ = packed.size();
     const Parameters parameters = Parameters().Set("heap", heap_.index);
-    if (packed.size() > room_bytes_ || !answers_.AddPackedFrame(question, parameters, packed)) return false;
+    if (packed.size() > most_bytes || !answers_.AddPackedFrame(question, parameters, packed)) return false;
     room_bytes_ -= packed.size();
     return true;
   }
@@ -32,25 +34,27 @@ class RunWriter {
   void AddWhole(EmbeddedRun& kept, const std::vector<uint32_t>& rows) {
     kept.kept_blocks = kept.block_count;
     kept.kept_figures = kept.event_count;
-    kept.lacks_addresses = !Add("run_addresses", AddressFrame(session_, heap_, rows));
-    kept.lacks_times = heap_.heap_index.Time().has_time() && !Add("run_times", TimesFrame(heap_));
+    kept.lacks_addresses = !Add("run_addresses", AddressFrame(session_, heap_, rows), room_bytes_);
+    kept.lacks_times = heap_.heap_index.Time().has_time() && !Add("run_times", TimesFrame(heap_), room_bytes_);
   }
 
   // Figures first: every event has them, though not all their own.
   void AddPart(EmbeddedRun& kept) {
     const uint64_t whole_bytes = last_packed_bytes_;
     for (uint32_t most = kMostFigures; most >= kFewestFigures; most /= 2) {
-      const std::string packed = EmbeddedAnswers::PackFrame(LevelsFrame(heap_, most));
-      if (packed.size() > room_bytes_ / kShareOfFigures) continue;
-      if (Add("run_levels", LevelsFrame(heap_, most))) kept.kept_figures = std::min(most, kept.event_count);
+      if (!Add("run_levels", LevelsFrame(session_, heap_, most), room_bytes_ / kShareOfFigures)) continue;
+      kept.kept_figures = std::min(most, kept.event_count);
       break;
     }
     uint64_t count = uint64_t{kept.block_count} * room_bytes_ / std::max<uint64_t>(1, whole_bytes);
-    for (; count > 0; count /= 2) {
+    while (count > 0) {
       const std::vector<uint32_t> rows = WeightiestRows(heap_, count);
-      if (!Add("run", RunFrame(session_, heap_, rows))) continue;
-      kept.kept_blocks = static_cast<uint32_t>(rows.size());
-      return;
+      if (Add("run", RunFrame(session_, heap_, rows), room_bytes_)) {
+        kept.kept_blocks = static_cast<uint32_t>(rows.size());
+        return;
+      }
+      // Heavy blocks have more of their own than most. Each try packs the file once more: aim a little below.
+      count = std::min(count - 1, count * room_bytes_ / last_packed_bytes_ * kAim / 100);
     }
   }
 
@@ -70,7 +74,7 @@ EmbeddedRun AddRunOf(SessionIndex& session, HeapEntry& heap, uint64_t most_bytes
   std::vector<uint32_t> rows(kept.block_count);
   std::iota(rows.begin(), rows.end(), heap.heap.allocations.begin);
   RunWriter writer(session, heap, most_bytes, answers);
-  if (writer.Add("run", RunFrame(session, heap, rows))) {
+  if (writer.Add("run", RunFrame(session, heap, rows), most_bytes)) {
     writer.AddWhole(kept, rows);
   } else {
     writer.AddPart(kept);

@@ -25,15 +25,14 @@ constexpr uint64_t kNodesOfFlame = 5000;        // what the page asks for
 constexpr uint64_t kSpanLimit = 2000;           // what the page asks for
 constexpr uint64_t kRunLimit = 2000;            // what the page asks for
 constexpr uint64_t kProfileHolderLimit = 5000;  // what the page asks for
-constexpr size_t kExampleCount = 100;
-constexpr size_t kPackFromBytes = 2000;      // below that, packing saves nothing
-constexpr uint32_t kLensEvents = 26;         // what the page asks for
-constexpr uint32_t kRichEvents = 4'000'000;  // up to here, also pictures in other colours and moments of steps
+constexpr size_t kPackFromBytes = 2000;         // below that, packing saves nothing
+constexpr uint32_t kLensEvents = 26;            // what the page asks for
+constexpr uint32_t kRichEvents = 4'000'000;     // up to here, also pictures in other colours and moments of steps
 constexpr size_t kMostMoments = 24;
 constexpr uint64_t kMostRectangles = 20'000;      // what the page asks for
 constexpr uint64_t kSmallestBlockFraction = 256;  // blocks below 1/256 of the peak are merged in the whole picture
 
-constexpr uint64_t kShareOfDetails = 4;  // one part of so many is kept free for close-ups and moments
+constexpr uint64_t kShareOfDetails = 8;  // one part of so many is kept free for close-ups and moments
 
 // A question and how to say that it was left out.
 struct Wanted {
@@ -154,7 +153,6 @@ class HeapReport {
       AddMoment(out_of_memory[i]);
       if (range_end_ > kCloseUpEvents) AddCloseUp(out_of_memory[i]);
     }
-    AddExamples(kExampleCount);
   }
 
   void AddTiles(std::string_view axis, uint64_t begin, uint64_t end) {
@@ -214,19 +212,6 @@ class HeapReport {
     Parameters of_peak = Base().Set("of", "peak").Set("by", std::string(by));
     embedder_.Add({"flame", Parameters(of_peak).Set("root", "caller").Set("max_nodes", kNodesOfFlame), "flame graphs"});
     embedder_.Add({"holders", of_peak.Set("limit", kRowsOfHolders).Set("offset", uint64_t{0}), "tables of holders"});
-  }
-  // The blocks that a reader of the report is most likely to open: the largest of the peak.
-  void AddExamples(size_t most) {
-    const AllocationTable& table = session_.store().allocations;
-    std::vector<uint32_t> rows;
-    for (uint32_t row = heap_.heap.allocations.begin; row < heap_.heap.allocations.end; ++row) {
-      if (IsLive(table, row, heap_.heap_index.LivePeak().moment)) rows.push_back(row);
-    }
-    std::sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) {
-      return table.size_bytes[a] != table.size_bytes[b] ? table.size_bytes[a] > table.size_bytes[b] : a < b;
-    });
-    if (rows.size() > most) rows.resize(most);
-    for (const uint32_t row : rows) embedder_.Add({"allocation", Base().Set("row", row), "single blocks of the peak"});
   }
 
   SessionIndex& session_;

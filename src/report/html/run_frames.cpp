@@ -231,35 +231,6 @@ std::string TimesFrame(HeapEntry& heap) {
   return std::move(frame).Finish();
 }
 
-std::string LevelsFrame(HeapEntry& heap, uint32_t most) {
-  HeapIndex& index = heap.heap_index;
-  const Capabilities& has = heap.heap.capabilities;
-  const uint32_t event_count = heap.heap.events.size();
-  const uint32_t part_count = std::min(event_count, std::max(1U, most / 2));
-  std::vector<uint64_t> seqs;
-  for (uint64_t part = 0; part < part_count; ++part) {
-    const auto begin = static_cast<uint32_t>(event_count * part / part_count);
-    const auto end = static_cast<uint32_t>(event_count * (part + 1) / part_count);
-    const auto highest = static_cast<uint32_t>(index.Live().extremes.Find(begin, end).max_index);
-    if (highest != end - 1) seqs.push_back(highest);
-    seqs.push_back(end - 1);
-  }
-  FrameWriter frame("run_levels");
-  frame.attributes().Field("event_count", event_count);
-  frame.StartTable("levels", seqs.size());
-  WritePlanes(frame, "seq", Differences(seqs));
-  const auto write = [&](std::string_view name, auto&& bytes_at) {
-    std::vector<uint64_t> values;
-    for (const uint64_t seq : seqs) values.push_back(bytes_at(Moment::AfterEvent(static_cast<uint32_t>(seq))));
-    WritePlanes(frame, name, Differences(values));
-  };
-  write("live", [&](Moment at) { return index.Live().curve.At(at); });
-  if (has.has_block_bytes) write("block", [&](Moment at) { return index.Block().curve.At(at); });
-  if (has.has_segments) write("reserved", [&](Moment at) { return index.Reserved().curve.At(at); });
-  write("pending", [&](Moment at) { return PendingBytesAt(heap, at); });
-  return std::move(frame).Finish();
-}
-
 std::vector<uint32_t> WeightiestRows(const HeapEntry& heap, size_t most) {
   const AllocationTable& table = heap.store.allocations;
   std::vector<uint32_t> rows(heap.heap.allocations.size());

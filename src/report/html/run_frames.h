@@ -23,10 +23,6 @@ std::string AddressFrame(SessionIndex& session, HeapEntry& heap, std::span<const
 /// Frame "run_times": the time of every event. Nothing to be read from it without times.
 std::string TimesFrame(HeapEntry& heap);
 
-/// Frame "run_levels": bytes live, in blocks, waiting and reserved at up to `most` events: of each part of the run the
-/// highest and the last one.
-std::string LevelsFrame(HeapEntry& heap, uint32_t most);
-
 /// The rows that say most about the run, `most` at the most and rising: the largest bytes × events.
 std::vector<uint32_t> WeightiestRows(const HeapEntry& heap, size_t most);
 

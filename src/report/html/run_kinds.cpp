@@ -141,10 +141,12 @@ void RunKinds::WriteStacks(FrameWriter& frame) const {
   const Store& store = session_.store();
   UsedStacks used(store.stacks);
   std::vector<bool> holds_blocks(store.stacks.stacks().size(), false);
-  for (const Kind& kind : kinds_) {
-    used.Use(kind.stack);
-    used.Use(kind.free_stack);
-    holds_blocks[kind.stack] = true;
+  for (const Kind& kind : kinds_) used.Use(kind.free_stack);
+  // Also of blocks that are not kept: what was allocated under a stack is told of all.
+  for (uint32_t row = heap_.heap.allocations.begin; row < heap_.heap.allocations.end; ++row) {
+    const uint32_t stack = store.allocations.stack[row].value;
+    used.Use(stack);
+    holds_blocks[stack] = true;
   }
   used.Number();
   std::vector<uint64_t> id, parent, frame_of;

@@ -150,6 +150,7 @@ function searchNote(value: SearchResult | null, error: Error | null, isCurrent: 
   if (error) return error.message;
   if (!isCurrent || !value) return "Searching.";
   if (value.total === 0) return "Nothing in this heap matches.";
+  if (value.note) return `${formatCount(value.total)} ${plural(value.total, "hit")} ${value.note}`;
   return value.total > value.hits.length
     ? `${formatCount(value.hits.length)} of ${formatCount(value.total)} hits`
     : `${formatCount(value.total)} ${plural(value.total, "hit")}`;

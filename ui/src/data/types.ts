@@ -383,7 +383,8 @@ export interface Holder {
   bytes: number;
   /** Null where the source tells these blocks by their bytes alone. */
   block_count: number | null;
-  largest_bytes: number;
+  /** Null for blocks that a report keeps only as a sum. */
+  largest_bytes: number | null;
   /** Data type and shape, where all its blocks have the same. */
   shape: string | null;
   since: string | null;
@@ -396,7 +397,8 @@ export interface Holders {
   of: string;
   by: string;
   total_bytes: number;
-  total_block_count: number;
+  /** Null where a report keeps some blocks only as a sum. */
+  total_block_count: number | null;
   row_count: number;
   matched_bytes: number;
   rows: Holder[];
@@ -412,6 +414,8 @@ export interface RangeSummary {
   freed_count: number;
   survived_bytes: number;
   survived_count: number;
+  /** True where a report keeps some blocks only as a sum. */
+  survived_is_lower_bound?: boolean;
   live_begin_bytes: number;
   live_end_bytes: number;
   peak_bytes: number;
@@ -433,6 +437,8 @@ export interface SearchHit {
 export interface SearchResult {
   query: string;
   total: number;
+  /** What was searched, where it was not all. */
+  note?: string;
   hits: SearchHit[];
 }
 

@@ -310,7 +310,11 @@ function HoverTip({ hover, model }: { hover: Hover; model: StackModel }) {
   const lines: string[] = [];
   if (!hover.run)
     lines.push(
-      `Blocks below ${formatBytes(model.minBytes)} are drawn together here. A click picks the one under the pointer.`,
+      `Blocks below ${formatBytes(model.minBytes)} are drawn together here. ${
+        app.client.source.holdsWholeRun(app.heapIndex.value)
+          ? "A click picks the one under the pointer."
+          : "A click tells what they are together."
+      }`,
     );
   else if (fact.isCurrent && fact.value) lines.push(...allocationLines(fact.value));
   const size = hover.run ? formatBytes(hover.run.y1Bytes - hover.run.y0Bytes) : "";

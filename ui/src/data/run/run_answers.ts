@@ -87,7 +87,7 @@ export function cursorAt(parts: RunParts, seq: number): Cursor {
 function forEachShown(run: RunStore, parameters: Parameters, visit: (index: number) => boolean): void {
   const at = run.momentAt(numberOf(parameters, "seq"));
   const grouping = String(parameters.group ?? "category");
-  const hidden = hiddenGroups(parameters);
+  const hidden = hiddenGroups(parameters, run.groups(grouping).length);
   const live = run.order().filter((index) => run.isLive(index, at) && !hidden.has(run.groupOf(index, grouping)));
   if (parameters.order !== "allocation") {
     // Stable: within a group, blocks lie in allocation order.

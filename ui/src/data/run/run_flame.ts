@@ -62,6 +62,11 @@ class PathMaker {
     return [...head, ...path];
   }
 
+  /** Of a box that is no frame. */
+  keyOf(name: string): number {
+    return this.key(name, plain(name));
+  }
+
   private frameKey(row: number): number {
     const kept = this.keyOfFrame.get(row);
     if (kept !== undefined) return kept;
@@ -220,9 +225,17 @@ function weigh(run: RunStore, by: string, indexes: Uint32Array): Weight[] {
   return [...weights.values()];
 }
 
-export function flame(run: RunStore, parameters: Parameters): Frame {
+/** What a selection holds besides the blocks that the file keeps. */
+export interface Rest {
+  name: string;
+  /** Of the selection, kept blocks included. */
+  totalBytes: number;
+}
+
+export function flame(run: RunStore, parameters: Parameters, rest?: Rest): Frame {
   const by = String(parameters.by ?? "stack");
-  const groups = run.groups("category");
+  const known = run.groups("category");
+  const groups = rest ? [...known, { id: known.length, key: "unknown", label: rest.name, bytes_at_peak: 0 }] : known;
   const paths = new PathMaker(run, by, parameters.root === "callee");
   const tree = new Tree(groups.length);
   for (const { bytes, blockCount, example } of weigh(run, by, select(run, parameters))) {
@@ -231,6 +244,8 @@ export function flame(run: RunStore, parameters: Parameters): Frame {
     tree.add(paths.pathOf(example), bytes, blockCount, group, stack === 0 ? noneU32 : stack);
   }
   const root = tree.nodes[0]!;
+  if (rest && rest.totalBytes > root.bytes)
+    tree.add([paths.keyOf(rest.name)], rest.totalBytes - root.bytes, 0, known.length, noneU32);
   const nodes = tree.finish(Number(parameters.max_nodes ?? 5000));
   const attributes = {
     groups,

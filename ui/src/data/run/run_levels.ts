@@ -1,7 +1,5 @@
 /** Bytes of a run after the events of a window, from the lives of its blocks and its segment events. */
-import { type Frame, type NumberColumn, noneU32 } from "../frame.ts";
-import type { Cursor } from "../types.ts";
-import { readDifferences } from "./planes.ts";
+import { type NumberColumn, noneU32 } from "../frame.ts";
 import { statedLevel } from "./run_profile.ts";
 import type { RunStore } from "./run_store.ts";
 
@@ -91,43 +89,4 @@ function profileLevel(run: RunStore, isTotal: boolean, begin: number, end: numbe
   if (begin > 0) return { beginBytes: statedLevel(run, isTotal, begin - 1, begin)[0]!, after };
   if (isTotal) return { beginBytes: statedLevel(run, true, 0, 1)[0]!, after };
   return { beginBytes: blockLevel(run, run.begin, run.kinds.size, 0, 0, 0).beginBytes, after };
-}
-
-/** Figures of some events of a run that a report keeps in part: of each piece of it the highest and the last. */
-export class KeptLevels {
-  private readonly seqs: Float64Array;
-  private readonly columns = new Map<string, Float64Array>();
-
-  constructor(private readonly frame: Frame) {
-    this.seqs = readDifferences(frame.table("levels"), "seq");
-  }
-
-  /** The figures of the nearest event that has some; `seq` of the answer says which one. */
-  cursorAt(run: RunStore, seq: number): Cursor {
-    let nearest = 0;
-    for (let i = 1; i < this.seqs.length; i += 1)
-      if (Math.abs(this.seqs[i]! - seq) < Math.abs(this.seqs[nearest]! - seq)) nearest = i;
-    const [block, reserved] = [this.valueOf("block", nearest), this.valueOf("reserved", nearest)];
-    return {
-      heap: run.attributes.heap,
-      seq: this.seqs[nearest] ?? seq,
-      offset_ns: null,
-      live_bytes: this.valueOf("live", nearest) ?? 0,
-      block_bytes: block,
-      pending_bytes: this.valueOf("pending", nearest),
-      reserved_bytes: reserved,
-      idle_bytes: block === null || reserved === null ? null : Math.max(0, reserved - block),
-      ...run.place(seq),
-      profile: null,
-      event: null,
-    };
-  }
-
-  private valueOf(name: string, index: number): number | null {
-    const table = this.frame.table("levels");
-    if (!table.has(`${name}.0`)) return null;
-    const column = this.columns.get(name) ?? readDifferences(table, name);
-    this.columns.set(name, column);
-    return column[index] ?? null;
-  }
 }

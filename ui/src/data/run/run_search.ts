@@ -8,28 +8,50 @@ import type { RunStore } from "./run_store.ts";
 
 const longestQuery = 200;
 
-interface Sum {
+/** Blocks summed up, and the largest of them. */
+export interface BlockSum {
   bytes: number;
   count: number;
+  /** Row of the allocation table, -1: none yet. */
   largest: number;
+  largestBytes: number;
+  /** The event of its allocation; null: before the recording. */
+  begin: number | null;
 }
 
-interface Hit extends Sum {
+/** Of all blocks of a run. */
+export interface Sums {
+  stacks: Map<number, BlockSum>;
+  categories: Map<string, BlockSum>;
+}
+
+interface Hit extends BlockSum {
   kind: string;
   label: string;
   where: string;
+  /** Of the largest block. */
+  stack: number;
 }
 
-const nothing = (): Sum => ({ bytes: 0, count: 0, largest: -1 });
+const nothing = (): BlockSum => ({ bytes: 0, count: 0, largest: -1, largestBytes: 0, begin: null });
 
-function addTo(run: RunStore, sum: Sum, bytes: number, count: number, largest: number): void {
-  sum.bytes += bytes;
-  sum.count += count;
-  if (sum.largest < 0 || run.sizeOf(largest) > run.sizeOf(sum.largest)) sum.largest = largest;
+function addTo(sum: BlockSum, more: BlockSum): boolean {
+  sum.bytes += more.bytes;
+  sum.count += more.count;
+  if (sum.largest >= 0 && more.largestBytes <= sum.largestBytes) return false;
+  sum.largest = more.largest;
+  sum.largestBytes = more.largestBytes;
+  sum.begin = more.begin;
+  return true;
 }
 
-function sumUp<Id>(run: RunStore, idOf: (index: number) => Id): Map<Id, Sum> {
-  const sums = new Map<Id, Sum>();
+function ofBlock(run: RunStore, index: number): BlockSum {
+  const [bytes, begin] = [run.sizeOf(index), run.begin[index]!];
+  return { bytes, count: 1, largest: run.row[index]!, largestBytes: bytes, begin: begin === noneU32 ? null : begin };
+}
+
+function sumUp<Id>(run: RunStore, idOf: (index: number) => Id): Map<Id, BlockSum> {
+  const sums = new Map<Id, BlockSum>();
   for (let index = 0; index < run.count; index += 1) {
     const id = idOf(index);
     let sum = sums.get(id);
@@ -37,13 +59,20 @@ function sumUp<Id>(run: RunStore, idOf: (index: number) => Id): Map<Id, Sum> {
       sum = nothing();
       sums.set(id, sum);
     }
-    addTo(run, sum, run.sizeOf(index), 1, index);
+    addTo(sum, ofBlock(run, index));
   }
   return sums;
 }
 
+function sumsOf(run: RunStore): Sums {
+  return {
+    stacks: sumUp(run, (index) => run.stackOf(index)),
+    categories: sumUp(run, (index) => run.categoryOf(index)),
+  };
+}
+
 /** Any frame counts, not only the one that a stack is named by. */
-function searchFrames(run: RunStore, query: string): Hit[] {
+function searchFrames(run: RunStore, { stacks }: Sums, query: string): Hit[] {
   const table = run.table("frames");
   const hits = new Map<string, Hit>();
   const hitsOfFrame: Hit[][] = [];
@@ -53,7 +82,7 @@ function searchFrames(run: RunStore, query: string): Hit[] {
     const found: Hit[] = [];
     const keep = (id: string, text: string, kind: string, label: string, where: string) => {
       if (!lower(text).includes(query)) return;
-      const hit = hits.get(id) ?? { kind, label, where, ...nothing() };
+      const hit = hits.get(id) ?? { kind, label, where, stack: 0, ...nothing() };
       hits.set(id, hit);
       found.push(hit);
     };
@@ -63,24 +92,23 @@ function searchFrames(run: RunStore, query: string): Hit[] {
     hitsOfFrame.push(found);
   }
   if (hits.size === 0) return [];
-  const sums = [...sumUp(run, (index) => run.stackOf(index))].sort(([a], [b]) => a - b);
-  for (const [stack, sum] of sums) {
+  for (const [stack, sum] of [...stacks].sort(([a], [b]) => a - b)) {
     // A stack goes through a function more than once.
     const touched = new Set(run.frameRows(stack).flatMap((row) => hitsOfFrame[row]!));
-    for (const hit of touched) addTo(run, hit, sum.bytes, sum.count, sum.largest);
+    for (const hit of touched) if (addTo(hit, sum)) hit.stack = stack;
   }
   const used = [...hits.values()].filter((hit) => hit.count > 0);
-  for (const hit of used) if (hit.where === "") hit.where = run.stackPlace(run.stackOf(hit.largest));
+  for (const hit of used) if (hit.where === "") hit.where = run.stackPlace(hit.stack);
   return used;
 }
 
-function searchKeys(run: RunStore, query: string): Hit[] {
+function searchKeys(run: RunStore, { categories }: Sums, query: string): Hit[] {
   const hits: Hit[] = [];
-  for (const [category, sum] of sumUp(run, (index) => run.categoryOf(index)))
-    if (isCategoryNamed(category, query)) hits.push({ kind: "category", label: category, where: "", ...sum });
+  for (const [category, sum] of categories)
+    if (isCategoryNamed(category, query)) hits.push({ kind: "category", label: category, where: "", stack: 0, ...sum });
   for (const [number, sum] of sumUp(run, (index) => run.kinds.keys.shape![run.kind[index]!]!)) {
     const { text, label } = run.key("shape", number);
-    if (number > 1 && lower(text).includes(query)) hits.push({ kind: "shape", label, where: "", ...sum });
+    if (number > 1 && lower(text).includes(query)) hits.push({ kind: "shape", label, where: "", stack: 0, ...sum });
   }
   return hits;
 }
@@ -118,15 +146,14 @@ function rowsThat({ run, addresses }: RunParts, kind: string, limit: number, wan
       kind,
       label: run.labelOf(index),
       where: Number.isNaN(address) ? "" : addressText(address),
-      bytes: run.sizeOf(index),
-      count: 1,
-      largest: index,
+      stack: run.stackOf(index),
+      ...ofBlock(run, index),
     };
   });
   return { total: found.length, hits };
 }
 
-function find(parts: RunParts, query: string, limit: number): { total: number; hits: Hit[] } {
+function find(parts: RunParts, sums: () => Sums, query: string, limit: number): { total: number; hits: Hit[] } {
   const { run, addresses } = parts;
   if (/^0x[0-9a-f]+$/.test(query)) {
     if (!addresses) throw new SourceError("not_embedded", "This report has no room for addresses.");
@@ -138,32 +165,33 @@ function find(parts: RunParts, query: string, limit: number): { total: number; h
   }
   const condition = sizeCondition(query);
   if (condition) return rowsThat(parts, "size", limit, (index) => condition(run.sizeOf(index)));
-  const hits = [...searchKeys(run, query), ...searchFrames(run, query)];
+  const all = sums();
+  const hits = [...searchKeys(run, all, query), ...searchFrames(run, all, query)];
   hits.sort((a, b) => b.bytes - a.bytes || (a.label < b.label ? -1 : a.label > b.label ? 1 : 0));
   return { total: hits.length, hits: hits.slice(0, limit) };
 }
 
-export function search(parts: RunParts, parameters: Parameters): SearchResult {
+/** @param sums of all blocks, where the run is kept in part */
+export function search(parts: RunParts, parameters: Parameters, sums?: Sums): SearchResult {
   const text = String(parameters.q ?? "");
   if (text === "" || text.length > longestQuery)
     throw new SourceError("invalid_argument", "q is a text of 1 to 200 bytes.");
   const { run } = parts;
-  const { total, hits } = find(parts, lower(text), Number(parameters.limit ?? 50));
+  const { total, hits } = find(parts, () => sums ?? sumsOf(run), lower(text), Number(parameters.limit ?? 50));
   return {
     query: text,
     total,
-    hits: hits.map((hit): SearchHit => {
-      const begin = run.begin[hit.largest]!;
-      return {
+    hits: hits.map(
+      (hit): SearchHit => ({
         kind: hit.kind,
         label: hit.label,
         where: hit.where,
         bytes: hit.bytes,
         bytes_are: "total",
         block_count: hit.count,
-        seq: begin === noneU32 ? 0 : begin,
-        allocation: run.row[hit.largest]!,
-      };
-    }),
+        seq: hit.begin ?? 0,
+        allocation: run.isWhole || run.indexOf(hit.largest) >= 0 ? hit.largest : null,
+      }),
+    ),
   };
 }

@@ -5,7 +5,7 @@ import { RunAddresses, RunTimes } from "./run_addresses.ts";
 import { allocation, cursorAt, numberOf, partSentence, pick, type RunParts, range } from "./run_answers.ts";
 import { flame } from "./run_flame.ts";
 import { holders } from "./run_holders.ts";
-import { KeptLevels } from "./run_levels.ts";
+import { PartOfRun } from "./run_part.ts";
 import { search } from "./run_search.ts";
 import { state } from "./run_state.ts";
 import { RunStore } from "./run_store.ts";
@@ -15,8 +15,8 @@ import { tile } from "./run_tiles.ts";
 export type RunFrames = (name: "run" | "run_addresses" | "run_times" | "run_levels") => Promise<Frame | null>;
 
 interface OpenRun extends RunParts {
-  /** Of a run that is kept in part: figures of some events. */
-  kept: KeptLevels | null;
+  /** Of a run that is kept in part. */
+  part: PartOfRun | null;
 }
 
 export class RunSource {
@@ -26,12 +26,10 @@ export class RunSource {
 
   async json(question: string, parameters: Parameters): Promise<unknown> {
     const parts = await this.open();
-    if (question === "cursor") {
-      const seq = numberOf(parameters, "seq");
-      return parts.run.isWhole || !parts.kept ? cursorAt(whole(parts), seq) : parts.kept.cursorAt(parts.run, seq);
-    }
     if (question === "allocation") return allocation(parts, numberOf(parameters, "row"));
+    if (parts.part) return parts.part.json(question, parameters);
     const { run } = whole(parts);
+    if (question === "cursor") return cursorAt(parts, numberOf(parameters, "seq"));
     if (question === "pick") return pick(run, parameters);
     if (question === "range") return range(parts, parameters);
     if (question === "holders") return holders(run, parameters);
@@ -41,6 +39,7 @@ export class RunSource {
 
   async frame(question: string, parameters: Parameters): Promise<Frame | undefined> {
     const parts = await this.open();
+    if (question === "flame" && parts.part) return parts.part.flame(parameters);
     if (question === "flame") return flame(whole(parts).run, parameters);
     if (question === "tile") return parts.run.isWhole ? (tile(parts, parameters) ?? undefined) : undefined;
     if (question === "state") return state(whole(parts), parameters);
@@ -56,11 +55,12 @@ export class RunSource {
     const names = ["run", "run_addresses", "run_times", "run_levels"] as const;
     const [frame, addresses, times, levels] = await Promise.all(names.map((name) => this.frames(name)));
     if (!frame) throw new SourceError("not_embedded", "This report does not hold the run.");
+    const run = new RunStore(frame);
     return {
-      run: new RunStore(frame),
+      run,
       addresses: addresses ? new RunAddresses(addresses) : null,
       times: times ? new RunTimes(times) : null,
-      kept: levels ? new KeptLevels(levels) : null,
+      part: levels ? new PartOfRun(run, levels) : null,
     };
   }
 }

@@ -3,7 +3,7 @@
  * compares the two).
  */
 import { noneU32 } from "../frame.ts";
-import type { Parameters } from "../source.ts";
+import { type Parameters, SourceError } from "../source.ts";
 import type { Columns } from "./made_frame.ts";
 import type { RunStore } from "./run_store.ts";
 import type { Grid } from "./run_tiles.ts";
@@ -235,16 +235,20 @@ class PendingAreas {
   }
 }
 
-export function hiddenGroups(parameters: Parameters): ReadonlySet<number> {
+export function hiddenGroups(parameters: Parameters, groupCount: number): ReadonlySet<number> {
   const ids = String(parameters.hide ?? "").split(",");
-  return new Set(ids.filter((id) => id !== "").map(Number));
+  const hidden = new Set(ids.filter((id) => id !== "").map(Number));
+  for (const id of hidden)
+    if (!Number.isInteger(id) || id < 0 || id >= groupCount)
+      throw new SourceError("invalid_argument", `hide is a list of group numbers below ${groupCount}.`);
+  return hidden;
 }
 
 export function layStack(run: RunStore, grid: Grid, parameters: Parameters): LaidStack {
   const grouping = String(parameters.group ?? "category");
   const isGrouped = parameters.order !== "allocation";
   const mostRuns = Math.max(1, Number(parameters.max_runs ?? 20_000));
-  const layout = new Layout(run, grid, grouping, hiddenGroups(parameters));
+  const layout = new Layout(run, grid, grouping, hiddenGroups(parameters, run.groups(grouping).length));
   const { shown, hidden } = layout.bands();
   let minBytes = Math.max(1, Number(parameters.min_bytes ?? 1));
   const lay = () => (isGrouped ? layout.grouped(shown, minBytes, mostRuns) : layout.inOrder(minBytes, mostRuns));

@@ -35,7 +35,7 @@ export function ProfileHolders() {
 interface HolderTableProps {
   rows: readonly HolderRow[];
   totalBytes: number;
-  totalBlocks: number;
+  totalBlocks: number | null;
 }
 
 function HolderTable({ rows, totalBytes, totalBlocks }: HolderTableProps) {

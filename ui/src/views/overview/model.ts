@@ -144,7 +144,8 @@ export function stackRows(holders: Holders): HolderRow[] {
   const rest = holders.row_count - listed.length;
   if (rest <= 0) return rows;
   const bytes = holders.total_bytes - rows.reduce((sum, row) => sum + row.bytes, 0);
-  const blockCount = holders.total_block_count - rows.reduce((sum, row) => sum + (row.blockCount ?? 0), 0);
+  const counted = rows.reduce((sum, row) => sum + (row.blockCount ?? 0), 0);
+  const blockCount = holders.total_block_count === null ? null : holders.total_block_count - counted;
   const name = `${formatCount(rest)} smaller ${plural(rest, "stack")}`;
   return [...rows, { key: "rest", name, where: "", category: null, bytes, blockCount, tip: "", isRest: true }];
 }

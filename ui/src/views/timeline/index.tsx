@@ -108,6 +108,11 @@ function MeasuredRange() {
         {formatCount(range.end)}
       </strong>
       {error && <span>{error.message}</span>}
+      {value && (value.begin_seq !== range.begin || value.end_seq !== range.end) && (
+        <span>
+          figures of {formatCount(value.begin_seq)} to {formatCount(value.end_seq)}, the nearest that the report keeps
+        </span>
+      )}
       {value && (
         <>
           {value.duration_ns !== null && <span>{formatDuration(value.duration_ns)}</span>}
@@ -118,7 +123,8 @@ function MeasuredRange() {
             freed <strong>{formatBytes(value.freed_bytes)}</strong> in {formatCount(value.freed_count)}
           </span>
           <span>
-            survived <strong>{formatBytes(value.survived_bytes)}</strong> in {formatCount(value.survived_count)}
+            survived {value.survived_is_lower_bound && "at least "}
+            <strong>{formatBytes(value.survived_bytes)}</strong> in {formatCount(value.survived_count)}
           </span>
           <span>
             peak <strong>{formatBytes(value.peak_bytes)}</strong>
