@@ -115,6 +115,23 @@ def test_reserved_memory_that_grows_is_a_mark(program: Program) -> None:
     assert "pool_growth" in kinds(heap)
 
 
+def test_the_cache_of_a_generation_that_grows_is_a_mark(program: Program) -> None:
+    heap = explain(program, DATA / "labelled" / "inf_kv_ladder.pickle")
+    mark = next(mark for mark in heap["marks"] if mark["kind"] == "cache_growth")
+    assert mark["bytes"] == heap["growth"]["bytes_per_step"]
+    assert mark["count"] == len(heap["steps"])
+    assert any(label["title"].startswith("Cache growth per step") for label in heap["labels"])
+
+
+def test_labels_point_at_every_step_that_rises_alike(program: Program) -> None:
+    heap = explain(program, DATA / "labelled" / "bug_leak_cache.pickle")
+    ramp = next(label for label in heap["labels"] if label["title"].startswith("Forward ramp"))
+    begins = [step["begin_seq"] for step in heap["steps"]]
+    # The first step makes the states of the optimizer, so it rises from another level to another height.
+    assert sorted(max(i for i, begin in enumerate(begins) if begin <= seq) for seq in ramp["seqs"]) == [1, 2, 3, 4, 5]
+    assert len(set(ramp["live_bytes"])) == len(ramp["seqs"]), "each step lies higher than the one before"
+
+
 def test_annotations_of_the_program_are_marks(program: Program) -> None:
     heap = explain(program, DATA / "labelled" / "lm_annotated.pickle")
     texts = [mark["text"] for mark in heap["marks"] if mark["kind"] == "annotation"]

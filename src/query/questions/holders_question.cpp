@@ -94,6 +94,25 @@ std::vector<HolderRow> SumUp(SessionIndex& session, const HeapEntry& heap, const
   return rows;
 }
 
+// One line may allocate for several purposes: the workspace of a product beside its result.
+void WriteCategories(JsonWriter& json, const HolderRow& row) {
+  std::vector<size_t> present;
+  for (size_t i = 0; i < row.category_bytes.size(); ++i) {
+    if (row.category_bytes[i] > 0) present.push_back(i);
+  }
+  std::stable_sort(present.begin(), present.end(),
+                   [&](size_t a, size_t b) { return row.category_bytes[a] > row.category_bytes[b]; });
+  json.Key("categories");
+  json.StartArray();
+  for (const size_t i : present) {
+    json.StartObject();
+    json.Field("category", kCategoryNames[i]);
+    json.Field("bytes", row.category_bytes[i]);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
 bool ContainsIgnoringCase(std::string_view text, std::string_view part) {
   const auto same = [](char a, char b) {
     return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
@@ -115,6 +134,7 @@ void WriteRow(JsonWriter& json, SessionIndex& session, HeapEntry& heap, const Ho
   json.Field("label", std::string_view(row.label));
   json.Field("where", std::string_view(row.where));
   json.Field("category", row.Category());
+  WriteCategories(json, row);
   json.Field("bytes", row.bytes);
   json.Field("block_count", row.is_remainder ? std::nullopt : std::optional(row.block_count));
   json.Field("largest_bytes", table.size_bytes[row.largest_row]);

@@ -375,11 +375,19 @@ export interface Allocation {
   };
 }
 
+export interface CategoryBytes {
+  category: string;
+  bytes: number;
+}
+
 export interface Holder {
   key: string;
   label: string;
   where: string;
+  /** Of most of its bytes. */
   category: string | null;
+  /** All of them, that of most bytes first. */
+  categories: CategoryBytes[];
   bytes: number;
   /** Null where the source tells these blocks by their bytes alone. */
   block_count: number | null;

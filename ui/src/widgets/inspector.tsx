@@ -116,6 +116,9 @@ function factRows(fact: Allocation): [string, string, string?][] {
   return rows.filter((row): row is [string, string, string?] => row[1] !== null);
 }
 
+/** Of the width of the neighbours: what a letter takes of it. A name that has no room is on hover. */
+const letterShare = 0.024;
+
 function Neighbours({ rows }: { rows: readonly Neighbour[] }) {
   const app = useApp();
   if (rows.length < 2) return null;
@@ -129,6 +132,8 @@ function Neighbours({ rows }: { rows: readonly Neighbour[] }) {
       <div class="ms-neighbours">
         {rows.map((row, index) => {
           const fill = row.state === "idle" ? null : categoryFill(app.themeName.value, row.category);
+          const share = Math.sqrt(row.size_bytes) / total;
+          const name = row.is_this ? "this" : formatBytes(row.size_bytes);
           const text = `${row.state === "idle" ? "idle" : row.label}, ${formatBytes(row.size_bytes)}`;
           return (
             <span
@@ -136,12 +141,12 @@ function Neighbours({ rows }: { rows: readonly Neighbour[] }) {
               key={`${index} ${row.row}`}
               class={`ms-neighbours__block ${row.is_this ? "ms-neighbours__block--this" : ""} ${fill ? "" : "ms-neighbours__block--idle"}`}
               style={{
-                flexGrow: Math.sqrt(row.size_bytes) / total,
+                flexGrow: share,
                 ...(fill ? { backgroundColor: fill.fill, color: fill.text } : {}),
               }}
               title={text}
             >
-              {row.is_this ? "this" : formatBytes(row.size_bytes)}
+              {(row.is_this || name.length * letterShare < share) && name}
             </span>
           );
         })}

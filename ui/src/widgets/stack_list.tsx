@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { plural } from "../base/text.ts";
 import { framePlace, frameText } from "../data/stack_frames.ts";
 import type { StackFrame } from "../data/types.ts";
+import { MiddleCut } from "./middle_cut.tsx";
 
 export function StackList({ title, frames, empty }: { title: string; frames: readonly StackFrame[]; empty: string }) {
   const [all, setAll] = useState(false);
@@ -25,8 +26,10 @@ export function StackList({ title, frames, empty }: { title: string; frames: rea
         <ol class="ms-stack">
           {shown.map((frame, index) => (
             <li key={`${index} ${frameText(frame)}`} class="ms-stack__frame" title={frameText(frame)}>
-              <span class="ms-stack__function">{frame.function}</span>
-              <span class="ms-stack__file">{framePlace(frame)}</span>
+              <span class={framePlace(frame) ? "ms-stack__function" : "ms-stack__function ms-stack__function--alone"}>
+                <MiddleCut text={frame.function} />
+              </span>
+              {framePlace(frame) && <span class="ms-stack__file">{framePlace(frame)}</span>}
             </li>
           ))}
         </ol>

@@ -1,7 +1,7 @@
 /** Who holds a selection of a run's blocks: what the engine answers to `holders`. */
 import { noneU32 } from "../frame.ts";
 import { type Parameters, SourceError } from "../source.ts";
-import type { Holder, Holders } from "../types.ts";
+import type { CategoryBytes, Holder, Holders } from "../types.ts";
 import { numberOf } from "./run_answers.ts";
 import { flagPreexisting, type RunStore } from "./run_store.ts";
 
@@ -76,6 +76,14 @@ class Sum {
     return this.run.attributes.categories[most]!;
   }
 
+  /** All purposes of its bytes, most of them first. */
+  get categories(): CategoryBytes[] {
+    return [...this.categoryBytes]
+      .map((bytes, index) => ({ category: this.run.attributes.categories[index]!, bytes }))
+      .filter(({ bytes }) => bytes > 0)
+      .sort((a, b) => b.bytes - a.bytes);
+  }
+
   name(by: string): void {
     const { run } = this;
     if (by === "category") {
@@ -110,6 +118,7 @@ class Sum {
       label: this.label,
       where: this.where,
       category: this.category,
+      categories: this.categories,
       bytes: this.bytes,
       block_count: this.isRemainder ? null : this.blockCount,
       largest_bytes: run.sizeOf(this.largest),

@@ -1,9 +1,10 @@
 /** Breakdown: who holds memory at the peak, at the cursor, or was allocated or survived in a range. Flame graph and table. */
 
 import { useEffect, useState } from "preact/hooks";
-import { categoryFill, categoryLabel } from "../../base/palette.ts";
+import { categoryFill } from "../../base/palette.ts";
 import { plural } from "../../base/text.ts";
 import { formatBytes, formatCount, formatExactBytes, formatShare } from "../../base/units.ts";
+import { categoryNames, categoryParts } from "../../data/category_text.ts";
 import type { Frame } from "../../data/frame.ts";
 import { stackText } from "../../data/stack_frames.ts";
 import type { Group, Holder, Holders } from "../../data/types.ts";
@@ -279,7 +280,13 @@ function holderColumns(app: AppState, holders: Holders): Column<Holder>[] {
       tip,
     },
     ...places,
-    { id: "category", title: "category", width: "104px", value: (row) => categoryLabel(row.category) },
+    {
+      id: "category",
+      title: "category",
+      width: "124px",
+      value: (row) => categoryNames(row.categories),
+      tip: (row) => categoryParts(row.categories),
+    },
     {
       id: "block_count",
       title: "blocks",

@@ -1,7 +1,8 @@
 /** Who holds the peak: the largest stacks of a run, or the rows of an XLA profile; the rest in one row, so that all add up. */
 
-import { categoryFill, categoryLabel } from "../../base/palette.ts";
+import { categoryFill } from "../../base/palette.ts";
 import { formatBytes, formatCount, formatExactBytes, formatShare } from "../../base/units.ts";
+import { categoryNames, categoryParts } from "../../data/category_text.ts";
 import type { Holders } from "../../data/types.ts";
 import { useApp, useJson } from "../../state/context.ts";
 import { countColumn, mainBytesColumn } from "../../widgets/columns.tsx";
@@ -101,8 +102,9 @@ function holderColumns(theme: "light" | "dark", rows: readonly HolderRow[], tota
     {
       id: "category",
       title: "category",
-      width: "104px",
-      value: (row) => (row.isRest ? "" : categoryLabel(row.category)),
+      width: "124px",
+      value: (row) => (row.isRest ? "" : categoryNames(row.categories)),
+      tip: (row) => (row.isRest ? "" : categoryParts(row.categories)),
     },
     { ...countColumn<HolderRow>("block_count", "blocks", (row) => row.blockCount, "56px"), givesWay: 1 },
     mainBytesColumn("bytes", "bytes", (row) => row.bytes, "76px"),

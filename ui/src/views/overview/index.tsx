@@ -1,6 +1,6 @@
 /** Overview: the first thing seen. What this is, who holds the peak, what to do, what is missing. */
 import { formatByteChange, formatBytes } from "../../base/units.ts";
-import type { Cursor, ExplainHeap, Holders, Missing } from "../../data/types.ts";
+import type { CategoryBytes, Cursor, ExplainHeap, Holders, Missing } from "../../data/types.ts";
 import { useApp, useJson } from "../../state/context.ts";
 import { type Column, DataTable } from "../../widgets/data_table.tsx";
 import { FindingList } from "../../widgets/finding_list.tsx";
@@ -9,15 +9,7 @@ import { TimelinePlot } from "../../widgets/timeline_plot.tsx";
 import { needHeap, type View } from "../view.ts";
 import { CapacityBar } from "./capacity_bar.tsx";
 import { ProfileHolders, StackHolders } from "./holders.tsx";
-import {
-  type CategoryBytes,
-  capacityParts,
-  categoryBytes,
-  conditions,
-  headline,
-  profileHeld,
-  profileMissing,
-} from "./model.ts";
+import { capacityParts, categoryBytes, conditions, headline, profileHeld, profileMissing } from "./model.ts";
 import "./style.css";
 
 const shownFindings = 5;

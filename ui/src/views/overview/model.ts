@@ -4,7 +4,15 @@ import { capitalised, plural } from "../../base/text.ts";
 import { formatBytes, formatCount, formatShare } from "../../base/units.ts";
 import { heapName } from "../../data/heap_names.ts";
 import { stackText, tellApart } from "../../data/stack_frames.ts";
-import type { ExplainHeap, Heap, Holders, Missing, SummaryHeap, SummaryHolder } from "../../data/types.ts";
+import type {
+  CategoryBytes,
+  ExplainHeap,
+  Heap,
+  Holders,
+  Missing,
+  SummaryHeap,
+  SummaryHolder,
+} from "../../data/types.ts";
 
 /** A category is named in the headline from this share of the peak on. */
 const tellingShare = 0.2;
@@ -16,11 +24,6 @@ export interface BarPart {
   kind: "category" | "overhead" | "idle" | "free";
   /** Null for parts that are not a category. */
   category: string | null;
-}
-
-export interface CategoryBytes {
-  category: string;
-  bytes: number;
 }
 
 /** The bytes of the peak by category: from the answer by category, or summed over the rows of a profile. */
@@ -118,6 +121,7 @@ export interface HolderRow {
   name: string;
   where: string;
   category: string | null;
+  categories: readonly CategoryBytes[];
   bytes: number;
   blockCount: number | null;
   tip: string;
@@ -136,6 +140,7 @@ export function stackRows(holders: Holders): HolderRow[] {
     name: holder.label,
     where: places[index] || (holder.stack_id === null ? "no Python frame" : ""),
     category: holder.category,
+    categories: holder.categories,
     bytes: holder.bytes,
     blockCount: holder.block_count,
     tip: stackText(holder.stack),
@@ -147,7 +152,10 @@ export function stackRows(holders: Holders): HolderRow[] {
   const counted = rows.reduce((sum, row) => sum + (row.blockCount ?? 0), 0);
   const blockCount = holders.total_block_count === null ? null : holders.total_block_count - counted;
   const name = `${formatCount(rest)} smaller ${plural(rest, "stack")}`;
-  return [...rows, { key: "rest", name, where: "", category: null, bytes, blockCount, tip: "", isRest: true }];
+  return [
+    ...rows,
+    { key: "rest", name, where: "", category: null, categories: [], bytes, blockCount, tip: "", isRest: true },
+  ];
 }
 
 /** What a row of an XLA profile is to the bar and the table: categories of tensors are not known there, but where a name is from is. */
@@ -215,6 +223,7 @@ export function profileRows(summary: SummaryHeap): HolderRow[] {
     where:
       holder.category === "stack" ? "reserved by programs" : [holder.data_type, holder.shape].filter(Boolean).join(" "),
     category: profileCategory(holder),
+    categories: [{ category: profileCategory(holder), bytes: holder.bytes }],
     bytes: holder.bytes,
     // The stack and what was there before are bytes without blocks.
     blockCount: holder.name ? null : holder.block_count,
