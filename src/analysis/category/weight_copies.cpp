@@ -41,15 +41,31 @@ class CopyMarker {
            parameter_counts_.contains(2 * table_.size_bytes[made[i]]);
   }
 
+  // Layers that are called from one line make the copy of a weight and the result alike; the copy of the bias, which
+  // is dropped with the others, stands behind the copy of the weight only.
+  bool IsBeforeBias(const std::vector<uint32_t>& made, size_t i) {
+    return MayBeCopy(made, i) && Of(made[i + 1]) == Category::kAutocastCopy;
+  }
+
   void MarkIn(const std::vector<uint32_t>& made) {
+    std::vector<uint32_t> before_bias;
+    FlatMap<uint64_t, uint32_t> counts_before_bias;
     FlatMap<uint64_t, uint32_t> counts;  // of copies and of what may be one, by size
     for (size_t i = 0; i < made.size(); ++i) {
-      if (Of(made[i]) == Category::kAutocastCopy || MayBeCopy(made, i)) ++counts[table_.size_bytes[made[i]]];
+      const uint64_t size = table_.size_bytes[made[i]];
+      if (Of(made[i]) == Category::kAutocastCopy || MayBeCopy(made, i)) ++counts[size];
+      if (!IsBeforeBias(made, i)) continue;
+      before_bias.push_back(made[i]);
+      ++counts_before_bias[size];
     }
     for (size_t i = 0; i < made.size(); ++i) {
       if (!MayBeCopy(made, i)) continue;
       const uint64_t size = table_.size_bytes[made[i]];
       if (counts[size] <= parameter_counts_[2 * size]) Of(made[i]) = Category::kAutocastCopy;
+    }
+    for (const uint32_t row : before_bias) {
+      const uint64_t size = table_.size_bytes[row];
+      if (counts_before_bias[size] <= parameter_counts_[2 * size]) Of(row) = Category::kAutocastCopy;
     }
   }
 
