@@ -60,7 +60,7 @@ TEST(WeightCopies, AreNotClaimedWhereOutputsAreAsLarge) {
 }
 
 // All layers of a Sequential are called from one line, and their outputs are as large as the copies of their weights.
-TEST(WeightCopies, AreTheBlocksBeforeTheCopiesOfBiases) {
+TEST(WeightCopies, AreTheBlocksBehindTheCopiesOfBiases) {
   constexpr int kLayers = 4;
   TestProgram program;
   for (int i = 0; i < kLayers; ++i) {
@@ -75,8 +75,8 @@ TEST(WeightCopies, AreTheBlocksBeforeTheCopiesOfBiases) {
   std::vector<uint32_t> biases;
   std::vector<uint32_t> outputs;
   for (int i = 0; i < kLayers; ++i) {
-    weights.push_back(forward(2 * kMiB));
     biases.push_back(forward(kMiB / 2));
+    weights.push_back(forward(2 * kMiB));
     outputs.push_back(forward(2 * kMiB));
   }
   for (const uint32_t row : biases)
