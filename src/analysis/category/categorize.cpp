@@ -201,12 +201,18 @@ class Categorizer {
     return table_.alloc_seq[row] != kNone && table_.free_requested_seq[row] - table_.alloc_seq[row] <= kMostEvents;
   }
 
+  // A checkpointed function that runs again does so on a thread of the engine, which has a workspace of its own.
+  bool RunsForward(uint32_t seq) const {
+    const bool is_again = timeline_.basis == PhaseBasis::kStack && PhaseAt(seq) == Phase::kRecompute;
+    return is_again || GroupOf(PhaseAt(seq)) == Group::kForward;
+  }
+
   bool IsWorkspace(uint32_t row) const {
     if (by_stack_[table_.stack[row].value] == Category::kWorkspace) return true;
     const bool stays = table_.free_requested_seq[row] == kNone;
     if (table_.size_bytes[row] == kLtWorkspaceBytes) {
       const uint32_t begin = table_.alloc_seq[row];
-      return keeps_workspace_ && stays && begin != kNone && GroupOf(PhaseAt(begin)) == Group::kForward;
+      return keeps_workspace_ && stays && begin != kNone && RunsForward(begin);
     }
     constexpr uint32_t kFewestShort = 8;
     return MayBeWorkspace(row) && ((stays && keeps_workspace_) || (kept_workspace_count_ == 0 && IsShort(row) &&

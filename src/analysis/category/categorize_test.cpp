@@ -179,6 +179,25 @@ TEST(Categorize, AGradientOfTheSizeOfAWorkspaceIsAGradient) {
   EXPECT_EQ(AnalyseHeap(store, store.heaps[0]).CategoryOf(gradient), Category::kGradient);
 }
 
+// A checkpointed function runs again on a thread of the engine, which keeps a workspace of its own.
+TEST(Categorize, AWorkspaceThatARecomputationMakesIsNoGradient) {
+  TestProgram program;
+  program.Alloc(33'554'432, {"<module>@train.py:2", "_call_impl@torch/nn/modules/module.py:1700"});
+  const uint32_t kept = program.Alloc(4 << 20, {"<module>@train.py:2", "_call_impl@torch/nn/modules/module.py:1700"});
+  const uint32_t root = program.Alloc(
+      4, {"<module>@train.py:3", "backward@torch/_tensor.py:500", "_make_grads@torch/autograd/__init__.py:220"});
+  const uint32_t gradient = program.Alloc(1 << 20, {});
+  const uint32_t workspace =
+      program.Alloc(1 << 20, {"recompute_fn@torch/utils/checkpoint.py:1400",
+                              "_call_impl@torch/nn/modules/module.py:1700", "forward@torch/nn/modules/linear.py:125"});
+  program.Free(kept, {});
+  program.Free(root, {});
+  const Store store = program.Finish();
+  const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
+  EXPECT_EQ(analysis.CategoryOf(gradient), Category::kGradient);
+  EXPECT_EQ(analysis.CategoryOf(workspace), Category::kWorkspace);
+}
+
 // What FSDP keeps of the model and of a backward are shards; what it gives back is for sending.
 TEST(Categorize, ShardsOfFsdpAreParametersAndGradients) {
   TestProgram program;

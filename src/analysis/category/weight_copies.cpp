@@ -41,15 +41,33 @@ class CopyMarker {
            parameter_counts_.contains(2 * table_.size_bytes[made[i]]);
   }
 
+  // Layers that are called from one line make the copy of a weight and the result alike, and others may be as large.
+  // The copy of the bias, which is dropped with the others, stands right before the copy of the weight only.
+  bool IsBehindBias(const std::vector<uint32_t>& made, size_t i) {
+    if (i == 0 || !MayBeCopy(made, i) || table_.stack[made[i - 1]] != table_.stack[made[i]]) return false;
+    const auto is_copy = [&](size_t k) { return Of(made[k]) == Category::kAutocastCopy; };
+    return is_copy(i - 1) && (i == 1 || !is_copy(i - 2));
+  }
+
   void MarkIn(const std::vector<uint32_t>& made) {
+    std::vector<uint32_t> behind_bias;
+    FlatMap<uint64_t, uint32_t> counts_behind_bias;
     FlatMap<uint64_t, uint32_t> counts;  // of copies and of what may be one, by size
     for (size_t i = 0; i < made.size(); ++i) {
-      if (Of(made[i]) == Category::kAutocastCopy || MayBeCopy(made, i)) ++counts[table_.size_bytes[made[i]]];
+      const uint64_t size = table_.size_bytes[made[i]];
+      if (Of(made[i]) == Category::kAutocastCopy || MayBeCopy(made, i)) ++counts[size];
+      if (!IsBehindBias(made, i)) continue;
+      behind_bias.push_back(made[i]);
+      ++counts_behind_bias[size];
     }
     for (size_t i = 0; i < made.size(); ++i) {
       if (!MayBeCopy(made, i)) continue;
       const uint64_t size = table_.size_bytes[made[i]];
       if (counts[size] <= parameter_counts_[2 * size]) Of(made[i]) = Category::kAutocastCopy;
+    }
+    for (const uint32_t row : behind_bias) {
+      const uint64_t size = table_.size_bytes[row];
+      if (counts_behind_bias[size] <= parameter_counts_[2 * size]) Of(row) = Category::kAutocastCopy;
     }
   }
 

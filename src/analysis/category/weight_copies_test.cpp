@@ -59,6 +59,41 @@ TEST(WeightCopies, AreNotClaimedWhereOutputsAreAsLarge) {
   EXPECT_EQ(analysis.CategoryOf(made.copies.back()), Category::kActivation);
 }
 
+// All layers of a Sequential are called from one line, and their outputs are as large as the copies of their weights.
+TEST(WeightCopies, AreTheBlocksBehindTheCopiesOfBiases) {
+  constexpr int kLayers = 4;
+  TestProgram program;
+  for (int i = 0; i < kLayers; ++i) {
+    for (const uint64_t bytes : {4 * kMiB, kMiB})
+      program.Alloc(bytes, {"<module>@train.py:8", "_apply@torch/nn/modules/module.py:900"});
+  }
+  const auto forward = [&](uint64_t bytes) {
+    return program.Alloc(bytes, {"<module>@train.py:9", "_call_impl@torch/nn/modules/module.py:1700",
+                                 "forward@torch/nn/modules/linear.py:125"});
+  };
+  std::vector<uint32_t> weights;
+  std::vector<uint32_t> biases;
+  std::vector<uint32_t> outputs;
+  for (int i = 0; i < kLayers; ++i) {
+    biases.push_back(forward(kMiB / 2));
+    weights.push_back(forward(2 * kMiB));
+    outputs.push_back(forward(2 * kMiB));
+  }
+  for (const uint32_t row : biases)
+    program.Free(row, {"<module>@train.py:9", "__exit__@torch/amp/autocast_mode.py:400"});
+  const uint32_t root = program.Alloc(4, {"<module>@train.py:11", "_make_grads@torch/autograd/__init__.py:220"});
+  for (int i = kLayers; i-- > 0;) {
+    for (const uint64_t bytes : {4 * kMiB, kMiB}) program.Alloc(bytes, {});
+    program.Free(outputs[i], {});
+    program.Free(weights[i], {});
+  }
+  program.Free(root, {});
+  const Store store = program.Finish();
+  const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
+  for (const uint32_t row : weights) EXPECT_EQ(analysis.CategoryOf(row), Category::kAutocastCopy);
+  for (const uint32_t row : outputs) EXPECT_EQ(analysis.CategoryOf(row), Category::kActivation);
+}
+
 // Without autocast a block of half a parameter's size is what it seems.
 TEST(WeightCopies, AreNotClaimedWithoutAutocast) {
   const Autocast made = MakeAutocast({16 * kMiB}, 0);

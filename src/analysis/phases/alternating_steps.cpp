@@ -72,6 +72,18 @@ bool HasPeriod(const std::vector<uint64_t>& values, size_t period) {
   return std::any_of(turn + 1, turn + static_cast<ptrdiff_t>(period), [&](uint64_t value) { return value != *turn; });
 }
 
+// The same where a few steps are unlike, as one whose begin is not seen; steps that are mostly of one kind take no
+// turns.
+bool MostlyHasPeriod(const std::vector<uint64_t>& values, size_t period) {
+  constexpr size_t kPartUnlike = 8;
+  const auto is_alike = [&](size_t distance) {
+    size_t unlike = 0;
+    for (size_t i = 2 * period; i + 1 < values.size(); ++i) unlike += values[i] != values[i - distance] ? 1 : 0;
+    return unlike * kPartUnlike <= values.size() - 1 - 2 * period;
+  };
+  return is_alike(period) && !is_alike(1);
+}
+
 // From the second turn on, of every two updates one makes much more than the other, and always about as much.
 bool TakeTurns(const std::vector<uint64_t>& counts) {
   constexpr uint64_t kFewest = 3;
@@ -102,6 +114,9 @@ std::vector<uint32_t> JoinAlternatingSteps(const Store& store, const Heap& heap,
   const std::vector<uint64_t> gradients = GradientsOfSteps(store, heap, phases, begins);
   for (size_t period = 2; period <= kLongestTurn && period * kFewestTurns <= begins.size(); ++period) {
     if (HasPeriod(gradients, period)) return join(period);
+  }
+  for (size_t period = 2; period <= kLongestTurn && period * kFewestTurns <= begins.size(); ++period) {
+    if (MostlyHasPeriod(gradients, period)) return join(period);
   }
   // Sharpness-aware minimisation goes to a worse point and back; both ways have a backward and an update.
   const std::vector<uint64_t> stacks = StacksOfUpdates(store, heap, phases, begins);

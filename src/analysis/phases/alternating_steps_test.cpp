@@ -113,6 +113,27 @@ TEST(AlternatingSteps, AnUpdateToAWorsePointAndTheOneBackAreOneStep) {
     EXPECT_EQ(timeline.steps[step].begin_seq, begins[step]) << step;
 }
 
+// Three updates of a critic for one of the generator; of the last turn not all gradients are seen.
+TEST(AlternatingSteps, TurnsAreKnownWhereOneIsUnlike) {
+  constexpr int kTurns = 6;
+  TestProgram program(false);
+  Model critic = {6, 300'000, {}, {}};
+  Model generator = {8, 700'000, {}, {}};
+  for (int i = 0; i < critic.layer_count; ++i) program.Alloc(critic.weight_bytes, {});
+  for (int i = 0; i < generator.layer_count; ++i) program.Alloc(generator.weight_bytes, {});
+  for (int turn = 0; turn < kTurns; ++turn) {
+    for (int update = 0; update < 4; ++update) {
+      Model& model = update == 3 ? generator : critic;
+      Forward(program, model);
+      if (turn == kTurns - 1 && update == 0) model.gradients.push_back(program.Alloc(model.weight_bytes, {}));
+      Backward(program, {&model});
+      Update(program, model);
+    }
+  }
+  const Store store = program.Finish();
+  EXPECT_EQ(FindTimeline(store, store.heaps[0]).steps.size(), static_cast<size_t>(kTurns));
+}
+
 TEST(AlternatingSteps, StepsOfOneModelAreLeftAsTheyAre) {
   const Store store = MakeTraining(9, 0, false);
   const std::vector<Phase> phases = LabelByOrder(store, store.heaps[0]);
