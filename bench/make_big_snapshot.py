@@ -1,11 +1,12 @@
 """Writes a big snapshot with the shape of a real training run, event by event, without ever holding it in memory.
 
-    python3 -m bench.make_big_snapshot OUTPUT --events 3300000
+    python3 -m bench.make_big_snapshot OUTPUT --events 3300000 [--out-of-memory]
 
 The allocator model runs a small transformer until a training step repeats itself exactly; that step is then written as
 often as needed, at later times. As in a recording with context='all', every allocation has a list of frames of its own
 and every free another one, shared by its two events; frames and strings are memoised, as CPython's pickle module does
-it (protocol 4, frames of 64 KiB, batches of 1000). The result is the same for the same --events.
+it (protocol 4, frames of 64 KiB, batches of 1000). With --out-of-memory the last event is a request that fails although
+enough lies idle. The result is the same for the same arguments.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tests.plain_data import Json
 
 ERA = "2.7"
 BATCH_ITEM_COUNT = 1000
+DEVICE_FREE_BYTES = 64 << 20
 FRAME_BYTES = 64 << 10
 WARM_UP_STEP_COUNT = 6
 MODEL = Shape(hidden=1024, feed_forward=2816, head_count=16, layer_count=12, vocabulary=32000)
@@ -174,7 +176,7 @@ class StepWriter:
             yield
 
 
-def write_big_snapshot(file: BinaryIO, event_count: int) -> int:
+def write_big_snapshot(file: BinaryIO, event_count: int, ends_in_out_of_memory: bool = False) -> int:
     """Writes a snapshot of at least `event_count` events and returns how many it has."""
     run = TrainingRun([Batch(4, 512)] * WARM_UP_STEP_COUNT, shape=MODEL)
     run.run()
@@ -192,6 +194,9 @@ def write_big_snapshot(file: BinaryIO, event_count: int) -> int:
 
     pickler = StreamingPickler(file)
     tail = [{**event, "time_us": int(event["time_us"]) + (repeat_count - 1) * duration_us} for event in trace[end:]]
+    if ends_in_out_of_memory:
+        tail.append(_failed_request(value["segments"], tail[-1]))
+        total_count += 1
 
     def events() -> Iterator[None]:
         yield from map(pickler.save, trace[:end])
@@ -212,6 +217,16 @@ def write_big_snapshot(file: BinaryIO, event_count: int) -> int:
     pickler.emit(b"u")
     pickler.finish()
     return total_count
+
+
+def _failed_request(segments: list[Json], last_event: Json) -> Json:
+    """Half of what lies idle, in one piece, with little free on the device."""
+    idle_bytes = sum(
+        block["size"] for segment in segments for block in segment["blocks"] if block["state"] == "inactive"
+    )
+    event = {**last_event, "action": "oom", "device_free": DEVICE_FREE_BYTES, "size": idle_bytes // 2}
+    del event["addr"]
+    return event
 
 
 def _one_list(pickler: StreamingPickler, writes: Iterator[None], item_count: int) -> Iterator[None]:
@@ -242,9 +257,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("output")
     parser.add_argument("--events", type=int, default=1_000_000, help="at least so many events (default %(default)s)")
+    parser.add_argument("--out-of-memory", action="store_true", help="end with a request that fails")
     arguments = parser.parse_args()
     with open(arguments.output, "wb") as file:
-        event_count = write_big_snapshot(file, arguments.events)
+        event_count = write_big_snapshot(file, arguments.events, arguments.out_of_memory)
         print(json.dumps({"events": event_count, "bytes": file.tell()}))
 
 

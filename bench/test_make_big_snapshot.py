@@ -51,3 +51,13 @@ def test_times_never_decrease() -> None:
     snapshot = big_snapshot(20_000)
     times = [event["time_us"] for event in snapshot["device_traces"][0]]
     assert times == sorted(times)
+
+
+def test_a_failed_request_is_the_last_event() -> None:
+    file = io.BytesIO()
+    event_count = write_big_snapshot(file, 20_000, ends_in_out_of_memory=True)
+    trace = pickle.loads(file.getvalue())["device_traces"][0]  # Our own bytes.
+    assert len(trace) == event_count
+    assert [event["action"] for event in trace].count("oom") == 1
+    assert trace[-1]["action"] == "oom"
+    assert trace[-1]["size"] > trace[-1]["device_free"]

@@ -37,7 +37,7 @@ StackId InternStack(Store& store, const std::vector<BaselineFrame>& stack) {
 }  // namespace
 
 std::vector<BaselineHolder> HoldersOf(const HeapAnalysis& analysis) {
-  const PeakHoldings peak = {analysis.store, analysis.heap, analysis.categories, analysis.peak};
+  const PeakHoldings peak = HoldingsOf(analysis);
   const PeakHoldings twice[] = {peak, peak};  // a comparison with itself groups by origin as the later one will
   HeapDiff diff = DiffPeaks(twice);
   std::vector<BaselineHolder> holders;

@@ -41,7 +41,7 @@ TEST(Baseline, HoldersBecomeARecordingThatDiffCompares) {
   const Result<Store> after_store = StoreOf(after);
   ASSERT_TRUE(before_store && after_store);
   const HeapAnalysis recordings[] = {PeakOf(before, *before_store), PeakOf(after, *after_store)};
-  const HeapDiff diff = DiffPeaks(recordings);
+  const HeapDiff diff = DiffPeaks(HoldingsOf(recordings));
   EXPECT_EQ(diff.DeltaBytes(), 25);
   ASSERT_EQ(diff.rows.size(), 3u);
   EXPECT_EQ(diff.rows[0].DeltaBytes(), 25);

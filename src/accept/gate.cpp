@@ -143,7 +143,8 @@ class Gatekeeper {
     const Heap* after = runs_.highest()->FindHeap(heap.id);
     if (after == nullptr) return {};
     MEMSTRATA_ASSIGN_OR_RETURN(const Store before_store, StoreOf(heap));
-    const HeapAnalysis recordings[] = {PeakOf(heap, before_store), AnalyseHeap(*runs_.highest(), *after)};
+    const HeapAnalysis analyses[] = {PeakOf(heap, before_store), AnalyseHeap(*runs_.highest(), *after)};
+    const std::vector<PeakHoldings> recordings = HoldingsOf(analyses);
     const HeapDiff diff = DiffPeaks(recordings);
     HeapBlame blame{heap.id, {}, {}};
     for (Regression& sentence : DescribeDiff(recordings, diff, kMostSentences))

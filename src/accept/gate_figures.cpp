@@ -28,11 +28,11 @@ std::optional<uint64_t> SteadyPeakBytes(const HeapAnalysis& analysis) {
   return highest_bytes;
 }
 
-HeapFigures FiguresOfHeap(const Store& store, const HeapSummary& summary) {
+HeapFigures FiguresOfHeap(const HeapAnalysis& analysis, const HeapSummary& summary) {
   HeapFigures figures{summary.heap->id, {}, summary.is_lower_bound, summary.lower_bound_reason};
   figures.values_bytes.emplace_back(kPeakLive, summary.live_peak.bytes);
   if (summary.reserved_peak) figures.values_bytes.emplace_back(kPeakReserved, summary.reserved_peak->bytes);
-  if (const std::optional<uint64_t> steady_bytes = SteadyPeakBytes(AnalyseHeap(store, *summary.heap)))
+  if (const std::optional<uint64_t> steady_bytes = SteadyPeakBytes(analysis))
     figures.values_bytes.emplace_back(kSteadyPeakLive, *steady_bytes);
   return figures;
 }
@@ -61,10 +61,11 @@ std::optional<uint64_t> HeapFigures::ValueBytes(std::string_view name) const {
 }
 
 Result<RunFigures> FiguresOf(const Store& store) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const SummaryAnswer summary, Summarize(store, {.top_count = 1}));
+  KeptAnalyses analyses(store);
+  MEMSTRATA_ASSIGN_OR_RETURN(const SummaryAnswer summary, Summarize(analyses, {.top_count = 1}));
   RunFigures run;
   if (!store.sources.empty()) run.file = store.sources.front().file;
-  for (const HeapSummary& heap : summary.heaps) run.heaps.push_back(FiguresOfHeap(store, heap));
+  for (const HeapSummary& heap : summary.heaps) run.heaps.push_back(FiguresOfHeap(analyses.Of(*heap.heap), heap));
   return run;
 }
 

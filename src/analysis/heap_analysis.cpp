@@ -1,5 +1,9 @@
 #include "analysis/heap_analysis.h"
 
+#include <optional>
+
+#include "index/outside.h"
+
 namespace memstrata {
 
 Peak HeapAnalysis::HighestIn(uint32_t begin_seq, uint32_t end_seq) const {
@@ -19,7 +23,21 @@ bool HeapAnalysis::HasAllocationEvents() const {
   return false;
 }
 
-HeapAnalysis AnalyseHeap(const Store& store, const Heap& heap, uint64_t capacity_bytes) {
+namespace {
+
+DeviceRoom RoomOf(const Heap& heap, const DeviceRoom& otherwise) {
+  DeviceRoom room = otherwise;
+  if (heap.capacity_bytes != kUnknownBytes) room.capacity_bytes = heap.capacity_bytes;
+  if (const std::optional<OutsideMemory> outside = FindOutside(heap, std::nullopt)) {
+    room.outside_bytes = outside->bytes;
+    room.is_outside_measured = true;
+  }
+  return room;
+}
+
+}  // namespace
+
+HeapAnalysis AnalyseHeap(const Store& store, const Heap& heap, const DeviceRoom& device) {
   HeapAnalysis analysis;
   analysis.store = &store;
   analysis.heap = &heap;
@@ -27,7 +45,7 @@ HeapAnalysis AnalyseHeap(const Store& store, const Heap& heap, uint64_t capacity
   analysis.categories = Categorize(store, heap, analysis.timeline);
   analysis.live = BuildCurve(store, heap, Measure::kRequested);
   analysis.peak = FindPeak(analysis.live);
-  analysis.capacity_bytes = heap.capacity_bytes != kUnknownBytes ? heap.capacity_bytes : capacity_bytes;
+  analysis.device = RoomOf(heap, device);
   analysis.growth = FindGrowth(analysis);
   return analysis;
 }

@@ -10,6 +10,15 @@
 
 namespace memstrata {
 
+/// What the device gives to all that runs on it, and what of it the allocator cannot have.
+struct DeviceRoom {
+  uint64_t capacity_bytes = kUnknownBytes;
+  /// Of the driver's context, of libraries and other processes; unknown where neither a capture nor a table of cards
+  /// says it.
+  uint64_t outside_bytes = kUnknownBytes;
+  bool is_outside_measured = false;
+};
+
 struct HeapAnalysis {
   const Store* store = nullptr;
   const Heap* heap = nullptr;
@@ -17,7 +26,7 @@ struct HeapAnalysis {
   std::vector<Category> categories;  // [allocation row - heap->allocations.begin]
   Curve live;                        // requested bytes after each event
   Peak peak;
-  uint64_t capacity_bytes = kUnknownBytes;  // of the device
+  DeviceRoom device;
   Growth growth;
 
   Category CategoryOf(uint32_t row) const { return categories[row - heap->allocations.begin]; }
@@ -27,7 +36,7 @@ struct HeapAnalysis {
   Peak HighestIn(uint32_t begin_seq, uint32_t end_seq) const;
 };
 
-/// `capacity_bytes` counts where the recording does not know it. cost: O(events + allocations log allocations)
-HeapAnalysis AnalyseHeap(const Store& store, const Heap& heap, uint64_t capacity_bytes = kUnknownBytes);
+/// `device` counts where the recording does not know it. cost: O(events + allocations log allocations)
+HeapAnalysis AnalyseHeap(const Store& store, const Heap& heap, const DeviceRoom& device = {});
 
 }  // namespace memstrata

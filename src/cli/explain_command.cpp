@@ -3,6 +3,7 @@
 #include "cli/session.h"
 #include "cli/verbs.h"
 #include "plan/cards.h"
+#include "plan/constants.h"
 #include "query/explain.h"
 #include "report/json/explain_json.h"
 #include "report/registry.h"
@@ -19,13 +20,20 @@ Status DrawPicture(const std::string& path, const Arguments& arguments, Console&
   return WriteReport(*writer, options, path, arguments, console);
 }
 
+// A capacity alone is taken for that of a card that CUDA programs run on.
+uint64_t ContextOf(const plan::Card& card) {
+  if (card.context_bytes > 0) return card.context_bytes;
+  return static_cast<uint64_t>(plan::GetConstant("workload_context_bytes").best);
+}
+
 Status Explain(const Arguments& arguments, Console& console) {
   if (const std::optional<std::string> path = arguments.Get("--output")) return DrawPicture(*path, arguments, console);
   MEMSTRATA_ASSIGN_OR_RETURN(const Store store, OpenFiles(arguments, console));
   ExplainOptions options = {.heap = arguments.Get("--heap").value_or("")};
   if (const std::optional<std::string> name = arguments.Get("--card")) {
     MEMSTRATA_ASSIGN_OR_RETURN(const plan::Card card, plan::FindCard(*name));
-    options.capacity_bytes = card.visible_bytes;
+    options.device.capacity_bytes = card.visible_bytes;
+    options.device.outside_bytes = ContextOf(card);
   }
   MEMSTRATA_ASSIGN_OR_RETURN(const ExplainAnswer answer, memstrata::Explain(store, options));
   if (arguments.Has("--json")) return WriteExplainJson(answer, console.out());

@@ -56,8 +56,9 @@ Status Explain(const Arguments& arguments, Console& console, int& exit_status) {
     store = OpenFiles(arguments, console);
   }
   if (store) {
+    KeptAnalyses analyses(*store);
     MEMSTRATA_ASSIGN_OR_RETURN(const OomAnswer answer,
-                               ExplainOutOfMemory(*store, arguments.Get("--heap").value_or("")));
+                               ExplainOutOfMemory(analyses, arguments.Get("--heap").value_or("")));
     return Write(answer, arguments, console, exit_status);
   }
   if (!MayBeText(store.error()) || arguments.Has("--format")) return tl::unexpected(std::move(store).error());

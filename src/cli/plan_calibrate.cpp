@@ -139,7 +139,8 @@ Result<MeasuredPeak> MeasureRecording(const std::string& recording, Console& con
   const Result<Store> store = OpenSession(std::vector<std::string>{recording}, options);
   console.ClearProgress();
   if (!store) return tl::unexpected(store.error());
-  return MeasurePeak(*store);
+  KeptAnalyses analyses(*store);
+  return MeasurePeak(analyses);
 }
 
 Result<std::optional<plan::Profile>> PlanProfileOf(const Arguments& arguments) {

@@ -18,43 +18,39 @@
 namespace memstrata::cli {
 namespace {
 
-Result<std::string> SummaryText(const Store& store) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const SummaryAnswer answer, Summarize(store, {}));
+Result<std::string> SummaryText(SessionIndex& session) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const SummaryAnswer answer, Summarize(session.analyses(), {}));
   StringSink sink;
   MEMSTRATA_TRY(WriteSummaryJson(answer, sink));
   return sink.text();
 }
 
-Result<std::string> ExplainText(const Store& store) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const ExplainAnswer answer, Explain(store, {}));
+Result<std::string> ExplainText(SessionIndex& session) {
   StringSink sink;
-  MEMSTRATA_TRY(WriteExplainJson(answer, sink));
+  MEMSTRATA_TRY(WriteExplainJson(session.Explained(), sink));
   return sink.text();
 }
 
-Result<std::string> OomText(const Store& store) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const OomAnswer answer, ExplainOutOfMemory(store, ""));
+Result<std::string> OomText(SessionIndex& session) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const OomAnswer answer, ExplainOutOfMemory(session.analyses(), ""));
   StringSink sink;
   MEMSTRATA_TRY(WriteOomJson(answer, sink));
   return sink.text();
 }
 
-Result<std::string> RanksText(const Store& store) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const RanksAnswer answer, CompareSources(store));
+Result<std::string> RanksText(SessionIndex& session) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const RanksAnswer answer, CompareSources(session.analyses()));
   StringSink sink;
   MEMSTRATA_TRY(WriteRanksJson(answer, sink));
   return sink.text();
 }
 
-constexpr std::pair<std::string_view, Result<std::string> (*)(const Store&)> kDocuments[] = {
+constexpr std::pair<std::string_view, Result<std::string> (*)(SessionIndex&)> kDocuments[] = {
     {"summary", SummaryText},
     {"explain", ExplainText},
     {"oom", OomText},
     {"ranks", RanksText},
 };
-
-// The session that a document is of, which is made after its documents.
-using LaterSession = std::shared_ptr<std::weak_ptr<SessionIndex>>;
 
 constexpr const char* kPrivateAcceptance = "It names the command, folders and the system.";
 
@@ -71,22 +67,22 @@ Result<Store> OpenInputs(const SessionInputs& inputs, const OpenOptions& options
   return store;
 }
 
-Result<std::string> LedgerText(const std::string& folder, const LaterSession& later) {
+Result<std::string> LedgerText(const std::string& folder, SessionIndex& recording) {
   MEMSTRATA_ASSIGN_OR_RETURN(const measure::MeasuredSession session, measure::ReadSession(folder));
-  const std::shared_ptr<SessionIndex> recording = later->lock();
-  MEMSTRATA_ASSIGN_OR_RETURN(const ledger::Ledger answer, ledger::MakeLedger(session, recording.get(), "peak"));
+  MEMSTRATA_ASSIGN_OR_RETURN(const ledger::Ledger answer, ledger::MakeLedger(session, &recording, "peak"));
   return LedgerJson(session, answer);
 }
 
-std::vector<Document> DocumentsOf(SessionInputs inputs, const LaterSession& later) {
+std::vector<Document> DocumentsOf(SessionInputs inputs) {
   std::vector<Document> documents;
   for (const auto& [name, write] : kDocuments) documents.push_back({name, write});
   if (!inputs.measured_folder.empty()) {
-    documents.push_back(
-        {"ledger", [folder = inputs.measured_folder, later](const Store&) { return LedgerText(folder, later); }});
+    documents.push_back({"ledger", [folder = inputs.measured_folder](SessionIndex& recording) {
+                           return LedgerText(folder, recording);
+                         }});
   }
   if (inputs.acceptance) {
-    documents.push_back({"acceptance", [json = std::move(inputs.acceptance->json)](const Store&) {
+    documents.push_back({"acceptance", [json = std::move(inputs.acceptance->json)](SessionIndex&) {
                            return Result<std::string>(json);
                          }});
   }
@@ -110,11 +106,7 @@ Result<std::shared_ptr<SessionIndex>> LoadSession(const std::vector<std::string>
     inputs.acceptance.reset();
     store.missing.push_back({"the acceptance", kPrivateAcceptance, "Write it with `memstrata accept --redact`."});
   }
-  const auto later = std::make_shared<std::weak_ptr<SessionIndex>>();
-  auto session =
-      std::make_shared<SessionIndex>(std::move(store), MEMSTRATA_VERSION, DocumentsOf(std::move(inputs), later));
-  *later = session;
-  return session;
+  return std::make_shared<SessionIndex>(std::move(store), MEMSTRATA_VERSION, DocumentsOf(std::move(inputs)));
 }
 
 Status WriteReport(const WriterInfo& writer, const ReportOptions& options, const std::string& path,

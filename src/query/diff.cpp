@@ -15,8 +15,9 @@ bool AllHave(std::span<const Store> recordings, const std::string& id) {
 HeapDiffAnswer DiffHeap(std::span<const Store> recordings, const std::string& id) {
   std::vector<HeapAnalysis> analyses;
   for (const Store& store : recordings) analyses.push_back(AnalyseHeap(store, *store.FindHeap(id)));
-  HeapDiffAnswer answer{id, DiffPeaks(analyses), {}};
-  answer.sentences = DescribeDiff(analyses, answer.diff, kMostSentences);
+  const std::vector<PeakHoldings> holdings = HoldingsOf(analyses);
+  HeapDiffAnswer answer{id, DiffPeaks(holdings), {}};
+  answer.sentences = DescribeDiff(holdings, answer.diff, kMostSentences);
   return answer;
 }
 

@@ -9,10 +9,8 @@
 namespace memstrata {
 namespace {
 
-HeapExplained ExplainHeap(const Store& store, const Heap& heap, uint64_t capacity_bytes) {
-  HeapExplained explained;
-  explained.analysis = AnalyseHeap(store, heap, capacity_bytes);
-  const HeapAnalysis& analysis = explained.analysis;
+HeapExplained ExplainHeap(const HeapAnalysis& analysis) {
+  HeapExplained explained(analysis);
   for (const StepSpan& span : analysis.timeline.steps) {
     explained.steps.push_back(
         {span, analysis.HighestIn(span.begin_seq, span.end_seq).bytes, analysis.live.At(Moment{span.end_seq})});
@@ -30,7 +28,7 @@ HeapExplained ExplainHeap(const Store& store, const Heap& heap, uint64_t capacit
   explained.next_peaks = FindNextPeaks(analysis);
   explained.fragmentation = ExplainFragmentation(analysis);
   constexpr size_t kMostLayers = 10;
-  const ModulePaths modules = FindModulePaths(store, heap, analysis.timeline, analysis.categories);
+  const ModulePaths modules = FindModulePaths(*analysis.store, *analysis.heap, analysis.timeline, analysis.categories);
   explained.layers = FindRepeatedLayers(analysis, modules, kMostLayers);
   explained.findings = RunPasses(analysis);
   if (explained.fragmentation) {
@@ -43,19 +41,25 @@ HeapExplained ExplainHeap(const Store& store, const Heap& heap, uint64_t capacit
 
 }  // namespace
 
-Result<ExplainAnswer> Explain(const Store& store, const ExplainOptions& options) {
-  ExplainAnswer answer{&store, {}};
+Result<ExplainAnswer> Explain(KeptAnalyses& analyses, const std::string& heap_id) {
+  ExplainAnswer answer{&analyses.store(), nullptr, {}};
   std::string known;
-  for (const Heap& heap : store.heaps) {
+  for (const Heap& heap : answer.store->heaps) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", heap.id);
-    if (options.heap.empty() || heap.id == options.heap)
-      answer.heaps.push_back(ExplainHeap(store, heap, options.capacity_bytes));
+    if (heap_id.empty() || heap.id == heap_id) answer.heaps.push_back(ExplainHeap(analyses.Of(heap)));
   }
-  if (answer.heaps.empty() && !options.heap.empty()) {
+  if (answer.heaps.empty() && !heap_id.empty()) {
     return Fail(ErrorCode::kInvalidArgument,
-                known.empty() ? fmt::format("There is no heap \"{}\": the file holds none.", options.heap)
-                              : fmt::format("There is no heap \"{}\"; the file holds: {}.", options.heap, known));
+                known.empty() ? fmt::format("There is no heap \"{}\": the file holds none.", heap_id)
+                              : fmt::format("There is no heap \"{}\"; the file holds: {}.", heap_id, known));
   }
+  return answer;
+}
+
+Result<ExplainAnswer> Explain(const Store& store, const ExplainOptions& options) {
+  auto analyses = std::make_shared<KeptAnalyses>(store, options.device);
+  MEMSTRATA_ASSIGN_OR_RETURN(ExplainAnswer answer, Explain(*analyses, options.heap));
+  answer.own_analyses = std::move(analyses);
   return answer;
 }
 

@@ -2,12 +2,14 @@
 // The answer to "what is this shape, what made the peak, does it grow": the data of `memstrata explain`. The fields are
 // those of docs/reference/json/explain.schema.json; writers only format them.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/bands/bands.h"
 #include "analysis/fragmentation/explain_fragmentation.h"
+#include "analysis/kept_analyses.h"
 #include "analysis/layers/layers.h"
 #include "analysis/marks/marks.h"
 #include "analysis/next_peak/next_peak.h"
@@ -17,8 +19,8 @@
 namespace memstrata {
 
 struct ExplainOptions {
-  std::string heap;                         // id; empty = all
-  uint64_t capacity_bytes = kUnknownBytes;  // of the device, where the recording does not know it
+  std::string heap;   // id; empty = all
+  DeviceRoom device;  // where the recording does not know it
 };
 
 struct StepExplained {
@@ -35,7 +37,9 @@ struct PhaseExplained {
 };
 
 struct HeapExplained {
-  HeapAnalysis analysis;
+  explicit HeapExplained(const HeapAnalysis& of_heap) : analysis(of_heap) {}
+
+  const HeapAnalysis& analysis;
   std::vector<StepExplained> steps;
   std::vector<PhaseExplained> phases;
   std::vector<Band> bands;
@@ -48,11 +52,14 @@ struct HeapExplained {
 
 struct ExplainAnswer {
   const Store* store = nullptr;
+  std::shared_ptr<KeptAnalyses> own_analyses;  // that `heaps` refer to, where nobody else keeps them
   std::vector<HeapExplained> heaps;
 };
 
 /// errors: kInvalidArgument (no such heap; the message lists them)
 /// cost: O(events + allocations log allocations) per heap
 Result<ExplainAnswer> Explain(const Store& store, const ExplainOptions& options);
+/// From analyses that other answers use too, and which must outlive the answer; of all heaps, or of the one named.
+Result<ExplainAnswer> Explain(KeptAnalyses& analyses, const std::string& heap = "");
 
 }  // namespace memstrata

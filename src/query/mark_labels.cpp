@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 
-#include "analysis/marks/steep_fall.h"
 #include "base/units.h"
 
 namespace memstrata {
@@ -147,7 +146,7 @@ uint32_t AnchorOf(const HeapExplained& heap, const Mark& mark) {
     case MarkKind::kOptimizerStateInit:
       return middle;
     case MarkKind::kBackwardCliff:
-      return FindSteepFall(heap.analysis, mark.begin_seq, mark.end_seq).middle_seq;
+      return mark.fall.middle_seq;
     case MarkKind::kRecomputeRipple:
       return HighestMoment(heap, middle, middle + std::max(1U, length / std::max(1U, mark.count.value_or(1))));
     case MarkKind::kGradientRamp:
@@ -169,17 +168,6 @@ uint32_t AnchorOf(const HeapExplained& heap, const Mark& mark) {
   }
 }
 
-MarkWords WordsIn(const HeapExplained& heap, const Mark& mark) {
-  MarkWords words = WordsOf(mark);
-  if (mark.kind != MarkKind::kBackwardCliff) return words;
-  // The fall that a person sees is of more than activations.
-  const SteepFall fall = FindSteepFall(heap.analysis, mark.begin_seq, mark.end_seq);
-  words.title = fmt::format("{}, \u2212{} in {}", words.name, FormatBytes(fall.bytes),
-                            FormatCount(fall.end_seq - fall.begin_seq, "event"));
-  words.detail = fmt::format("\u2212{} of activations in all", FormatBytes(mark.bytes));
-  return words;
-}
-
 std::vector<MarkLabel> LabelsOf(const HeapExplained& heap) {
   std::vector<MarkLabel> labels;
   const uint32_t peak_seq = heap.analysis.peak.moment.seq();
@@ -188,7 +176,7 @@ std::vector<MarkLabel> LabelsOf(const HeapExplained& heap) {
   for (const uint32_t index : ChooseMarks(heap.marks)) {
     const Mark& mark = heap.marks.marks[index];
     if (!IsWorthALabel(mark, heap.analysis.peak.bytes)) continue;
-    MarkWords words = WordsIn(heap, mark);
+    MarkWords words = WordsOf(mark);
     MarkLabel label;
     label.mark = index;
     const uint32_t anchor = AnchorOf(heap, mark);

@@ -20,12 +20,8 @@ struct MarkLabel {
   bool is_alarm = false;       // a request that failed
 };
 
-/// The words of a mark, with what only the run around it tells: how far and how fast a cliff falls.
-/// cost: O(length of the mark)
-MarkWords WordsIn(const HeapExplained& heap, const Mark& mark);
-
 /// Where a mark is pointed at: slopes in their middle, tops where they are highest, blocks where they are made.
-/// cost: O(log events) but for the copies of autocast and the cliff, O(length of the mark)
+/// cost: O(log events) but for the copies of autocast, O(length of the mark)
 uint32_t AnchorOf(const HeapExplained& heap, const Mark& mark);
 
 /// The peak, the request that ended the run, the anatomy of the representative step, and of the other steps one mark of

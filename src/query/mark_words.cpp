@@ -93,10 +93,18 @@ std::string DetailText(const Form& form, const Mark& mark) {
   return fmt::format("{}{}{}", detail.substr(0, place), count, detail.substr(place + 2));
 }
 
+MarkWords WordsOfCliff(const Form& form, const Mark& mark) {
+  return {std::string(form.name),
+          fmt::format("{}, {} in {}", form.name, AmountText(form.amount, mark.fall.bytes),
+                      FormatCount(mark.fall.end_seq - mark.fall.begin_seq, "event")),
+          fmt::format("{} of activations in all", AmountText(form.amount, mark.bytes))};
+}
+
 }  // namespace
 
 MarkWords WordsOf(const Mark& mark) {
   const Form form = FormOf(mark.kind);
+  if (mark.kind == MarkKind::kBackwardCliff) return WordsOfCliff(form, mark);
   return {std::string(form.name), fmt::format("{}, {}", form.name, AmountText(form.amount, mark.bytes)),
           DetailText(form, mark)};
 }

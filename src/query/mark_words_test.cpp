@@ -39,6 +39,13 @@ TEST(MarkWords, TellAnAnnotationByItsOwnWords) {
   EXPECT_EQ(WordsOf(Of(MarkKind::kAnnotation)).detail, "loading of the data");
 }
 
+TEST(MarkWords, OfACliffTellWhatAPersonSeesFall) {
+  Mark cliff = Of(MarkKind::kBackwardCliff);
+  cliff.fall = {100, 110, 132, 9 * kGiB};
+  EXPECT_EQ(WordsOf(cliff).title, "Backward cliff, \u22129.00 GiB in 32 events");
+  EXPECT_EQ(WordsOf(cliff).detail, "\u22121.00 GiB of activations in all");
+}
+
 TEST(MarkWords, HaveANameForEveryKind) {
   std::set<std::string> names;
   for (size_t kind = 0; kind < std::size(kMarkKindNames); ++kind)

@@ -14,7 +14,8 @@ bool OomAnswer::HasFailure() const {
   });
 }
 
-Result<OomAnswer> ExplainOutOfMemory(const Store& store, std::string_view heap) {
+Result<OomAnswer> ExplainOutOfMemory(KeptAnalyses& analyses, std::string_view heap) {
+  const Store& store = analyses.store();
   OomAnswer answer;
   answer.store = &store;
   std::string known;
@@ -23,7 +24,7 @@ Result<OomAnswer> ExplainOutOfMemory(const Store& store, std::string_view heap) 
     known += fmt::format("{}{}", known.empty() ? "" : ", ", candidate.id);
     if (!heap.empty() && candidate.id != heap) continue;
     found = true;
-    std::vector<SnapshotOom> failures = ExplainFailures(store, candidate, kMostFailures, answer.left_out_count);
+    std::vector<SnapshotOom> failures = ExplainFailures(analyses, candidate, kMostFailures, answer.left_out_count);
     std::move(failures.begin(), failures.end(), std::back_inserter(answer.failures));
   }
   if (!found) {

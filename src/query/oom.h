@@ -27,7 +27,7 @@ inline constexpr size_t kMostFailures = 20;
 /// Failures of the recording's heaps; of the last kMostFailures of each.
 /// errors: kInvalidArgument (no such heap; the message lists them)
 /// cost: O(events + allocations log allocations), and a replay for each remedy
-Result<OomAnswer> ExplainOutOfMemory(const Store& store, std::string_view heap);
+Result<OomAnswer> ExplainOutOfMemory(KeptAnalyses& analyses, std::string_view heap);
 
 /// Messages of a text. cost: O(bytes)
 OomAnswer ExplainOutOfMemoryText(std::string_view text);

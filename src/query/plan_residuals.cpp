@@ -7,7 +7,6 @@
 #include <functional>
 #include <set>
 
-#include "analysis/heap_analysis.h"
 #include "base/units.h"
 #include "query/summary.h"
 
@@ -99,8 +98,7 @@ std::string OptimizerOf(const MeasuredPeak& peak) {
 }
 
 // The phase of a heap's highest moment, by the names that plans have for it.
-std::string PhaseOfPeak(const Store& store, const Heap& heap) {
-  const HeapAnalysis analysis = AnalyseHeap(store, heap);
+std::string PhaseOfPeak(const HeapAnalysis& analysis) {
   const std::vector<Phase>& phases = analysis.timeline.phase_of_event;
   const uint32_t seq = analysis.peak.moment.seq();
   if (seq >= phases.size()) return "";
@@ -113,11 +111,12 @@ std::string PhaseOfPeak(const Store& store, const Heap& heap) {
 
 }  // namespace
 
-Result<MeasuredPeak> MeasurePeak(const Store& store) {
+Result<MeasuredPeak> MeasurePeak(KeptAnalyses& analyses) {
+  const Store& store = analyses.store();
   SummaryOptions options;
   options.by = HolderKey::kCategory;
   options.top_count = kMostCategories;
-  MEMSTRATA_ASSIGN_OR_RETURN(const SummaryAnswer summary, Summarize(store, options));
+  MEMSTRATA_ASSIGN_OR_RETURN(const SummaryAnswer summary, Summarize(analyses, options));
   const auto highest = std::max_element(
       summary.heaps.begin(), summary.heaps.end(),
       [](const HeapSummary& a, const HeapSummary& b) { return a.live_peak.bytes < b.live_peak.bytes; });
@@ -129,7 +128,7 @@ Result<MeasuredPeak> MeasurePeak(const Store& store) {
   for (const Holder& holder : highest->holders) peak.bytes_by_category[holder.name] += holder.bytes;
   if (highest->block_peak) peak.allocated_bytes = highest->block_peak->bytes;
   if (highest->reserved_peak) peak.reserved_bytes = highest->reserved_peak->bytes;
-  peak.phase = PhaseOfPeak(store, *highest->heap);
+  peak.phase = PhaseOfPeak(analyses.Of(*highest->heap));
   const LowerBoundReason reason = highest->heap->lower_bound;
   peak.has_gaps = reason == LowerBoundReason::kNoEvents || reason == LowerBoundReason::kRingOverflow ||
                   reason == LowerBoundReason::kTruncated;

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/kept_analyses.h"
 #include "base/result.h"
-#include "model/store/store.h"
 #include "plan/plan.h"
 
 namespace memstrata {
@@ -28,7 +28,7 @@ struct MeasuredPeak {
 };
 
 /// error: kNotFound when the recording has no heap. cost: that of Summarize()
-Result<MeasuredPeak> MeasurePeak(const Store& store);
+Result<MeasuredPeak> MeasurePeak(KeptAnalyses& analyses);
 
 /// Tokens of a step of a model with that vocabulary: the scores of all tokens are the largest tensors whose sizes are
 /// whole numbers of rows of 2 or 4 bytes a word. Nothing where no size is one.

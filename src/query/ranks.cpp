@@ -88,15 +88,13 @@ bool HaveDifferences(const RankFigures& median, const RankFigures& worst) {
   return median.peak_live_bytes != worst.peak_live_bytes && !median.heap.empty() && !worst.heap.empty();
 }
 
-Result<std::vector<Regression>> Differences(const Store& before, const RankFigures& median, const Store& after,
+Result<std::vector<Regression>> Differences(KeptAnalyses& before, const RankFigures& median, KeptAnalyses& after,
                                             const RankFigures& worst) {
-  const Heap* old_heap = before.FindHeap(median.heap);
-  const Heap* new_heap = after.FindHeap(worst.heap);
+  const Heap* old_heap = before.store().FindHeap(median.heap);
+  const Heap* new_heap = after.store().FindHeap(worst.heap);
   if (old_heap == nullptr || new_heap == nullptr) return Fail(ErrorCode::kIo, "A recording changed while it was read.");
-  std::vector<HeapAnalysis> analyses;
-  analyses.push_back(AnalyseHeap(before, *old_heap));
-  analyses.push_back(AnalyseHeap(after, *new_heap));
-  std::vector<Regression> sentences = DescribeDiff(analyses, DiffPeaks(analyses), kMostDifferences,
+  const PeakHoldings holdings[] = {HoldingsOf(before.Of(*old_heap)), HoldingsOf(after.Of(*new_heap))};
+  std::vector<Regression> sentences = DescribeDiff(holdings, DiffPeaks(holdings), kMostDifferences,
                                                    {.only_last = "is on the worst alone",
                                                     .only_first = "is not on the worst",
                                                     .more = "is larger on the worst",
@@ -171,7 +169,8 @@ Result<RanksAnswer> CompareRankFiles(std::span<const std::string> files, const R
       if (!first_problem) first_problem = store.error();
       continue;
     }
-    answer.ranks.push_back(MeasureRank(*store, file));
+    KeptAnalyses analyses(*store);
+    answer.ranks.push_back(MeasureRank(analyses, file));
   }
   if (answer.ranks.empty() && first_problem) return tl::unexpected(*first_problem);
   MEMSTRATA_TRY(Compare(answer, options));
@@ -180,21 +179,24 @@ Result<RanksAnswer> CompareRankFiles(std::span<const std::string> files, const R
   if (!HaveDifferences(median, worst)) return answer;
   MEMSTRATA_ASSIGN_OR_RETURN(const Store before, open(median.file));
   MEMSTRATA_ASSIGN_OR_RETURN(const Store after, open(worst.file));
-  MEMSTRATA_ASSIGN_OR_RETURN(answer.differences, Differences(before, median, after, worst));
+  KeptAnalyses analyses_before(before);
+  KeptAnalyses analyses_after(after);
+  MEMSTRATA_ASSIGN_OR_RETURN(answer.differences, Differences(analyses_before, median, analyses_after, worst));
   return answer;
 }
 
-Result<RanksAnswer> CompareSources(const Store& store) {
+Result<RanksAnswer> CompareSources(KeptAnalyses& analyses) {
+  const Store& store = analyses.store();
   RanksAnswer answer;
   for (uint32_t source = 0; source < store.sources.size(); ++source) {
-    RankFigures figures = MeasureRank(store, store.sources[source].file, source);
+    RankFigures figures = MeasureRank(analyses, store.sources[source].file, source);
     if (!figures.heap.empty()) answer.ranks.push_back(std::move(figures));
   }
   MEMSTRATA_TRY(Compare(answer, {}));
   const RankFigures& median = answer.ranks[answer.comparison.median];
   const RankFigures& worst = answer.ranks[answer.comparison.worst];
   if (!HaveDifferences(median, worst)) return answer;
-  MEMSTRATA_ASSIGN_OR_RETURN(answer.differences, Differences(store, median, store, worst));
+  MEMSTRATA_ASSIGN_OR_RETURN(answer.differences, Differences(analyses, median, analyses, worst));
   return answer;
 }
 

@@ -48,6 +48,6 @@ Result<RanksAnswer> CompareRankFiles(std::span<const std::string> files, const R
                                      const std::function<Result<Store>(const std::string&)>& open);
 
 /// The same for the sources of one session, each a rank. errors: kInvalidArgument when none has a device heap
-Result<RanksAnswer> CompareSources(const Store& store);
+Result<RanksAnswer> CompareSources(KeptAnalyses& analyses);
 
 }  // namespace memstrata

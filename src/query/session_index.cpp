@@ -4,14 +4,13 @@
 
 #include <algorithm>
 
-#include "analysis/category/categorize.h"
 #include "base/parallel.h"
 #include "query/module_keys.h"
 
 namespace memstrata {
 
 SessionIndex::SessionIndex(Store store, std::string version, std::vector<Document> documents)
-    : store_(std::move(store)), version_(std::move(version)) {
+    : store_(std::move(store)), analyses_(store_), version_(std::move(version)) {
   for (const Heap& heap : store_.heaps)
     heaps_.push_back(std::make_unique<HeapEntry>(store_, heap, static_cast<uint32_t>(heaps_.size())));
   for (Document& document : documents) {
@@ -31,8 +30,8 @@ HeapEntry* SessionIndex::DefaultHeap() {
   return best;
 }
 
-const Timeline& SessionIndex::TimelineOf(HeapEntry& heap) {
-  return heap.timeline.Get([&] { return FindTimeline(store_, heap.heap); });
+const ExplainAnswer& SessionIndex::Explained() {
+  return explained_.Get([&] { return *Explain(analyses_); });  // of all heaps, which cannot fail
 }
 
 const std::vector<ProgramRun>& SessionIndex::RunsOf(HeapEntry& heap) {
@@ -43,7 +42,7 @@ const std::vector<Category>& SessionIndex::CategoryOfRow() {
   return categories_.Get([&] {
     std::vector<Category> categories(store_.allocations.size(), Category::kUnknown);
     for (const auto& entry : heaps_) {
-      const std::vector<Category> of_heap = Categorize(store_, entry->heap, TimelineOf(*entry));
+      const std::vector<Category>& of_heap = analyses_.Of(entry->heap).categories;
       std::copy(of_heap.begin(), of_heap.end(), categories.begin() + entry->heap.allocations.begin);
     }
     return categories;
@@ -95,7 +94,7 @@ void SessionIndex::Prepare() {
 
 Result<std::string> SessionIndex::DocumentText(std::string_view name) {
   for (const auto& kept : documents_) {
-    if (kept->document.name == name) return kept->text.Get([&] { return kept->document.write(store_); });
+    if (kept->document.name == name) return kept->text.Get([&] { return kept->document.write(*this); });
   }
   return Fail(ErrorCode::kNotFound, fmt::format("This session has no \"{}\".", name));
 }

@@ -6,12 +6,15 @@
 #include <memory>
 #include <vector>
 
-#include "analysis/phases/timeline.h"
+#include "analysis/kept_analyses.h"
 #include "analysis/program_runs/program_runs.h"
+#include "query/explain.h"
 #include "query/grouping.h"
 #include "query/plan_residuals.h"
 
 namespace memstrata {
+
+class SessionIndex;
 
 /// One heap with what is kept for it.
 class HeapEntry {
@@ -24,14 +27,13 @@ class HeapEntry {
   const Store& store;
   const uint32_t index;  // in Store::heaps
   std::array<Lazy<Grouping>, std::size(kGroupByNames)> groupings;
-  Lazy<Timeline> timeline;
   Lazy<std::vector<ProgramRun>> runs;
 };
 
 /// A text that another verb prints, such as the JSON of `summary`. The session asks for it once.
 struct Document {
   std::string_view name;
-  std::function<Result<std::string>(const Store&)> write;
+  std::function<Result<std::string>(SessionIndex&)> write;
 };
 
 class SessionIndex {
@@ -50,8 +52,12 @@ class SessionIndex {
   const UsefulFrames& Useful() {
     return useful_.Get([&] { return UsefulFrames(store_); });
   }
+  /// Of each heap: phases, categories and growth, made once for all that is asked of it.
+  KeptAnalyses& analyses() { return analyses_; }
   /// Steps and phases of a heap.
-  const Timeline& TimelineOf(HeapEntry& heap);
+  const Timeline& TimelineOf(const HeapEntry& heap) { return analyses_.Of(heap.heap).timeline; }
+  /// What each heap shows. errors: none
+  const ExplainAnswer& Explained();
   /// Program runs on a heap of an XPlane profile.
   const std::vector<ProgramRun>& RunsOf(HeapEntry& heap);
   /// Index = row of the allocation table.
@@ -60,7 +66,7 @@ class SessionIndex {
   const Grouping& GroupingOf(HeapEntry& heap, GroupBy by);
   /// The highest moment of the session. errors: kNotFound without a heap
   const Result<MeasuredPeak>& Peak() {
-    return peak_.Get([&] { return MeasurePeak(store_); });
+    return peak_.Get([&] { return MeasurePeak(analyses_); });
   }
   /// Computes what the first picture needs, on two threads: the page asks for it next.
   void Prepare();
@@ -74,10 +80,12 @@ class SessionIndex {
   };
 
   Store store_;
+  KeptAnalyses analyses_;
   std::string version_;
   std::vector<std::unique_ptr<HeapEntry>> heaps_;
   Lazy<UsefulFrames> useful_;
   Lazy<std::vector<Category>> categories_;
+  Lazy<ExplainAnswer> explained_;
   Lazy<Result<MeasuredPeak>> peak_;
   Lazy<StackKeys> modules_of_all_layers_;
   std::array<Lazy<StackKeys>, std::size(kGroupByNames)> keys_;

@@ -148,9 +148,7 @@ CategoryBasis BasisFor(const Heap& heap, HolderKey key) {
              : CategoryBasis::kStack;
 }
 
-std::vector<Category> CategoriesFor(const Store& store, const Heap& heap, const Timeline& timeline,
-                                    CategoryBasis basis) {
-  if (basis == CategoryBasis::kAnalysis) return Categorize(store, heap, timeline);
+std::vector<Category> CategoriesByStackOf(const Store& store, const Heap& heap) {
   const std::vector<Category> by_stack = CategoriesByStack(store);
   std::vector<Category> categories;
   categories.reserve(heap.allocations.size());
@@ -160,6 +158,28 @@ std::vector<Category> CategoriesFor(const Store& store, const Heap& heap, const 
   return categories;
 }
 
+void DescribeHolders(const Store& store, const Heap& heap, const SummaryOptions& options, const Timeline& timeline,
+                     const std::vector<Category>& categories, HeapSummary& summary) {
+  std::optional<ModulePaths> modules;
+  if (options.by == HolderKey::kModule) modules = FindModulePaths(store, heap, timeline, categories);
+  summary.holders = FindHolders(store, heap, categories, summary.holders_at, options.by, options.top_count,
+                                modules ? &*modules : nullptr);
+}
+
+// Sets `holders`, `holders_at` being known. What nobody keeps is worked out as far as holders need it.
+void FindHoldersOf(const Store& store, const Heap& heap, const SummaryOptions& options, KeptAnalyses* kept,
+                   HeapSummary& summary) {
+  summary.category_basis = BasisFor(heap, options.by);
+  if (summary.category_basis == CategoryBasis::kStack)
+    return DescribeHolders(store, heap, options, {}, CategoriesByStackOf(store, heap), summary);
+  if (kept != nullptr) {
+    const HeapAnalysis& analysis = kept->Of(heap);
+    return DescribeHolders(store, heap, options, analysis.timeline, analysis.categories, summary);
+  }
+  const Timeline timeline = FindTimeline(store, heap);
+  DescribeHolders(store, heap, options, timeline, Categorize(store, heap, timeline), summary);
+}
+
 Curve HeapAlone(const Store& store, const Heap& heap, Curve stack_and_heap) {
   for (uint32_t seq = 0; seq < stack_and_heap.after_bytes.size(); ++seq)
     stack_and_heap.after_bytes[seq] -= store.xplane.events.stack_bytes[store.EventRow(heap, seq)];
@@ -167,7 +187,7 @@ Curve HeapAlone(const Store& store, const Heap& heap, Curve stack_and_heap) {
 }
 
 Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const SummaryOptions& options,
-                                  const Profile* xprof) {
+                                  KeptAnalyses* kept, const Profile* xprof) {
   HeapSummary summary;
   summary.heap = &heap;
   CountEvents(store, heap, summary);
@@ -187,13 +207,7 @@ Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const Su
   }
   MEMSTRATA_ASSIGN_OR_RETURN(summary.holders_at, ParseMoment(options.at, store, heap, peak));
   summary.holders_bytes = live.At(summary.holders_at);
-  summary.category_basis = BasisFor(heap, options.by);
-  const Timeline timeline = summary.category_basis == CategoryBasis::kAnalysis ? FindTimeline(store, heap) : Timeline();
-  const std::vector<Category> categories = CategoriesFor(store, heap, timeline, summary.category_basis);
-  std::optional<ModulePaths> modules;
-  if (options.by == HolderKey::kModule) modules = FindModulePaths(store, heap, timeline, categories);
-  summary.holders = FindHolders(store, heap, categories, summary.holders_at, options.by, options.top_count,
-                                modules ? &*modules : nullptr);
+  FindHoldersOf(store, heap, options, kept, summary);
   summary.outside = FindOutside(heap, summary.live_peak.time_ns);
   FindOutOfMemory(store, heap, live, summary);
   DescribeEnd(store, heap, live, summary);
@@ -208,6 +222,35 @@ Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const Su
     if (options.curve_column_count > 0) summary.reserved_columns = Reduce(scratch, options.curve_column_count);
   }
   return summary;
+}
+
+Result<SummaryAnswer> SummarizeAll(const Store& store, const SummaryOptions& options, KeptAnalyses* kept) {
+  SummaryAnswer answer{&store, options, {}};
+  std::map<uint32_t, Profile> xprof_by_source;
+  std::string known;
+  for (const Heap& heap : store.heaps) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", heap.id);
+    if (!options.heap.empty() && heap.id != options.heap) continue;
+    const Profile* xprof = nullptr;
+    if (store.HasXPlaneDetails(heap)) {
+      const auto [entry, is_new] = xprof_by_source.try_emplace(heap.source);
+      if (is_new) entry->second = XProfProfile(store, heap.source);
+      xprof = &entry->second;
+    }
+    MEMSTRATA_ASSIGN_OR_RETURN(HeapSummary summary, SummarizeHeap(store, heap, options, kept, xprof));
+    answer.heaps.push_back(std::move(summary));
+  }
+  std::vector<HeapPeak> peaks;
+  for (const HeapSummary& summary : answer.heaps) {
+    if (summary.profile) peaks.push_back({summary.heap, summary.profile->used_bytes, summary.profile->utilization});
+  }
+  answer.hosts = SummarizeHosts(peaks);
+  if (answer.heaps.empty() && !options.heap.empty()) {
+    return Fail(ErrorCode::kInvalidArgument,
+                known.empty() ? fmt::format("There is no heap \"{}\": the file holds none.", options.heap)
+                              : fmt::format("There is no heap \"{}\"; the file holds: {}.", options.heap, known));
+  }
+  return answer;
 }
 
 }  // namespace
@@ -243,32 +286,11 @@ Result<Moment> ParseMoment(std::string_view text, const Store& store, const Heap
 }
 
 Result<SummaryAnswer> Summarize(const Store& store, const SummaryOptions& options) {
-  SummaryAnswer answer{&store, options, {}};
-  std::map<uint32_t, Profile> xprof_by_source;
-  std::string known;
-  for (const Heap& heap : store.heaps) {
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", heap.id);
-    if (!options.heap.empty() && heap.id != options.heap) continue;
-    const Profile* xprof = nullptr;
-    if (store.HasXPlaneDetails(heap)) {
-      const auto [entry, is_new] = xprof_by_source.try_emplace(heap.source);
-      if (is_new) entry->second = XProfProfile(store, heap.source);
-      xprof = &entry->second;
-    }
-    MEMSTRATA_ASSIGN_OR_RETURN(HeapSummary summary, SummarizeHeap(store, heap, options, xprof));
-    answer.heaps.push_back(std::move(summary));
-  }
-  std::vector<HeapPeak> peaks;
-  for (const HeapSummary& summary : answer.heaps) {
-    if (summary.profile) peaks.push_back({summary.heap, summary.profile->used_bytes, summary.profile->utilization});
-  }
-  answer.hosts = SummarizeHosts(peaks);
-  if (answer.heaps.empty() && !options.heap.empty()) {
-    return Fail(ErrorCode::kInvalidArgument,
-                known.empty() ? fmt::format("There is no heap \"{}\": the file holds none.", options.heap)
-                              : fmt::format("There is no heap \"{}\"; the file holds: {}.", options.heap, known));
-  }
-  return answer;
+  return SummarizeAll(store, options, nullptr);
+}
+
+Result<SummaryAnswer> Summarize(KeptAnalyses& analyses, const SummaryOptions& options) {
+  return SummarizeAll(analyses.store(), options, &analyses);
 }
 
 }  // namespace memstrata

@@ -8,10 +8,11 @@
 
 #include "analysis/holders/holders.h"
 #include "analysis/idle/idle.h"
+#include "analysis/kept_analyses.h"
 #include "base/result.h"
 #include "index/curve.h"
+#include "index/outside.h"
 #include "query/host_summary.h"
-#include "query/outside.h"
 #include "query/profile_summary.h"
 
 namespace memstrata {
@@ -95,6 +96,8 @@ struct SummaryAnswer {
 /// errors: kNotFound (no such heap; the message lists them), kInvalidArgument (unreadable `at`)
 /// cost: O(events + allocations) per heap
 Result<SummaryAnswer> Summarize(const Store& store, const SummaryOptions& options);
+/// With phases and categories from analyses that other answers use too.
+Result<SummaryAnswer> Summarize(KeptAnalyses& analyses, const SummaryOptions& options);
 
 /// "peak", "end", a number of an event, or a time after the first event with a unit (ns, us, ms, s).
 Result<Moment> ParseMoment(std::string_view text, const Store& store, const Heap& heap, const Peak& peak);

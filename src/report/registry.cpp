@@ -29,12 +29,12 @@ Status WritePicturePage(SessionIndex& session, const ReportOptions& options, Byt
 }
 
 Status WriteJson(SessionIndex& session, const ReportOptions&, ByteSink& sink) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const SummaryAnswer answer, Summarize(session.store(), {}));
+  MEMSTRATA_ASSIGN_OR_RETURN(const SummaryAnswer answer, Summarize(session.analyses(), {}));
   return WriteSummaryJson(answer, sink);
 }
 
 Status WriteMarkdown(SessionIndex& session, const ReportOptions&, ByteSink& sink) {
-  return WriteMarkdownReport(session.store(), sink);
+  return WriteMarkdownReport(session, sink);
 }
 
 Status WriteCsv(SessionIndex& session, const ReportOptions&, ByteSink& sink) {

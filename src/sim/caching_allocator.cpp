@@ -32,22 +32,22 @@ BlockId CachingAllocator::NewBlock(const Block& block) {
   return id;
 }
 
-CachingAllocator::FreeEntry CachingAllocator::EntryOf(BlockId id) const {
+FreeEntry CachingAllocator::EntryOf(BlockId id) const {
   const Block& block = blocks_[id];
-  return {block.stream, block.state == State::kUnmapped ? 0 : block.size_bytes, block.addr, id};
+  return {block.stream, id, block.state == State::kUnmapped ? 0 : block.size_bytes, block.addr};
 }
 
 void CachingAllocator::Insert(BlockId id) {
   Block& block = blocks_[id];
   Pool& pool = pools_[block.pool];
   block.free_since = pool.search_count;
-  (block.state == State::kUnmapped ? pool.unmapped : pool.free).insert(EntryOf(id));
+  (block.state == State::kUnmapped ? pool.unmapped : pool.free).Insert(EntryOf(id));
 }
 
 void CachingAllocator::Remove(BlockId id) {
   const Block& block = blocks_[id];
   Pool& pool = pools_[block.pool];
-  (block.state == State::kUnmapped ? pool.unmapped : pool.free).erase(EntryOf(id));
+  (block.state == State::kUnmapped ? pool.unmapped : pool.free).Erase(EntryOf(id));
 }
 
 void CachingAllocator::SetReserved(uint64_t reserved_bytes) {
@@ -70,12 +70,12 @@ uint64_t CachingAllocator::TakeAddress(uint64_t size_bytes) {
 // driver instead of looking further.
 BlockId CachingAllocator::FindFree(Pool& pool, uint32_t stream, uint64_t size_bytes) {
   ++pool.search_count;
-  auto it = pool.free.lower_bound({stream, size_bytes, 0, 0});
+  auto it = pool.free.LowerBound({stream, 0, size_bytes, 0});
   const auto is_end = [&](auto at) { return at == pool.free.end() || at->stream != stream; };
   if (is_end(it)) return kNoBlock;
   if (blocks_[it->block].is_expandable && settings_.expandable_segments) {
     // An expandable block counts as large as it can become.
-    for (auto next = std::next(it); blocks_[it->block].is_expandable && !is_end(next); it = next++) {
+    for (auto next = it; blocks_[it->block].is_expandable && !is_end(++next); it = next) {
       if (RoomOf(next->block) >= RoomOf(it->block)) break;
     }
   } else {
@@ -88,7 +88,7 @@ BlockId CachingAllocator::FindFree(Pool& pool, uint32_t stream, uint64_t size_by
   if (size_bytes >= settings_.max_split_bytes && found_bytes >= size_bytes + settings_.max_non_split_rounding_bytes)
     return kNoBlock;
   const BlockId block = it->block;
-  pool.free.erase(it);
+  pool.free.Erase(it);
   return block;
 }
 

@@ -13,11 +13,11 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "model/allocator/block_rounding.h"
+#include "sim/free_list.h"
 
 namespace memstrata::sim {
 
@@ -40,7 +40,6 @@ struct AllocatorSettings {
 /// What the driver would be asked for, when a request of this block size needs a segment of its own.
 uint64_t SegmentBytes(uint64_t block_bytes);
 
-using BlockId = uint32_t;
 inline constexpr BlockId kNoBlock = 0xFFFFFFFF;
 
 /// One call of the driver that the model made.
@@ -107,18 +106,11 @@ class CachingAllocator {
     bool is_expandable = false;
     uint64_t free_since = 0;  // searches of its pool until it became free
   };
-  struct FreeEntry {
-    uint32_t stream;
-    uint64_t size_bytes;  // 0 for unmapped ranges, which are in order of address
-    uint64_t addr;
-    BlockId block;
-    auto operator<=>(const FreeEntry&) const = default;
-  };
   struct Pool {
     uint32_t id = 0;
     bool is_small = false;
-    std::set<FreeEntry> free;
-    std::set<FreeEntry> unmapped;
+    FreeList free;
+    FreeList unmapped;
     uint64_t search_count = 0;
   };
 

@@ -32,8 +32,8 @@ BlockId CachingAllocator::GrowthStart(uint32_t pool, uint32_t stream, uint64_t s
   const auto is_idle = [&](BlockId id) {
     return id != kNoBlock && (blocks_[id].state == State::kFree || blocks_[id].state == State::kUnmapped);
   };
-  const std::set<FreeEntry>& unmapped = pools_[pool].unmapped;
-  for (auto it = unmapped.lower_bound({stream, 0, 0, 0}); it != unmapped.end() && it->stream == stream; ++it) {
+  const FreeList& unmapped = pools_[pool].unmapped;
+  for (auto it = unmapped.LowerBound({stream, 0, 0, 0}); it != unmapped.end() && it->stream == stream; ++it) {
     const BlockId start = is_idle(blocks_[it->block].previous) ? blocks_[it->block].previous : it->block;
     uint64_t run_bytes = 0;
     for (BlockId id = start; is_idle(id) && run_bytes < size_bytes; id = blocks_[id].next)

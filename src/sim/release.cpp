@@ -35,7 +35,7 @@ bool CachingAllocator::ReleaseOversize(uint32_t pool_index, uint32_t stream, uin
   const uint64_t wanted_bytes = std::max(size_bytes, settings_.max_split_bytes);
   const Pool& pool = pools_[pool_index];
   std::vector<BlockId> whole;
-  for (auto it = pool.free.lower_bound({stream, settings_.max_split_bytes, 0, 0});
+  for (auto it = pool.free.LowerBound({stream, 0, settings_.max_split_bytes, 0});
        it != pool.free.end() && it->stream == stream; ++it) {
     if (IsWholeSegment(blocks_[it->block])) whole.push_back(it->block);
   }

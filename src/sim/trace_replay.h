@@ -41,7 +41,8 @@ struct WhatIf {
   std::optional<uint64_t> limit_bytes;  // nothing = without end
   /// Blocks that are live at this moment are allocated before everything else (kNone: the recorded order).
   uint32_t long_lived_first_seq = kNone;
-  uint32_t end_seq = kNone;  // stop behind this event; kNone: run to the end
+  uint32_t end_seq = kNone;          // stop behind this event; kNone: run to the end
+  bool ends_at_new_failure = false;  // what comes behind an allocation that fails here alone is not asked for
 };
 
 struct FailureOutcome {

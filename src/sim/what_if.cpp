@@ -29,7 +29,7 @@ class Replay {
       });
     }
     const uint32_t end = what_if_.end_seq == kNone ? heap_.events.size() : what_if_.end_seq + 1;
-    for (uint32_t seq = 0; seq < end; ++seq) Step(seq);
+    for (uint32_t seq = 0; seq < end && !HasEnded(); ++seq) Step(seq);
     outcome_.peak_reserved_bytes = allocator_.peak_reserved_bytes();
     outcome_.end_reserved_bytes = allocator_.reserved_bytes();
     outcome_.flush_count = allocator_.flush_count();
@@ -37,6 +37,8 @@ class Replay {
   }
 
  private:
+  bool HasEnded() const { return what_if_.ends_at_new_failure && outcome_.first_new_failure_seq != kNone; }
+
   template <class Wanted>
   void AllocateWhere(Wanted&& wanted) {
     std::vector<uint32_t> rows;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
+
+#include "analysis/frames/useful_frame.h"
 
 namespace memstrata {
 namespace {
@@ -13,16 +16,19 @@ struct Origins {
   std::vector<uint64_t> by_function;  // [stack]: functions alone
 };
 
+std::pair<uint64_t, uint64_t> NamesOf(const Store& store, FrameId frame) {
+  const FrameTable& frames = store.stacks.frames();
+  const bool is_generated = frames.kind[frame.value] == FrameKind::kCompiled;
+  return {std::hash<std::string_view>{}(store.String(frames.function[frame.value])),
+          is_generated ? 0 : std::hash<std::string_view>{}(store.String(frames.file[frame.value]))};
+}
+
 Origins OriginsOf(const Store& store) {
   const StackTable& stacks = store.stacks.stacks();
-  const FrameTable& frames = store.stacks.frames();
   Origins origins{std::vector<uint64_t>(stacks.size(), 0), std::vector<uint64_t>(stacks.size(), 0)};
   for (uint32_t node = 1; node < stacks.size(); ++node) {  // callers come first
-    const uint32_t frame = stacks.frame[node].value;
     const uint32_t parent = stacks.parent[node].value;
-    const uint64_t function = std::hash<std::string_view>{}(store.String(frames.function[frame]));
-    const bool is_generated = frames.kind[frame] == FrameKind::kCompiled;
-    const uint64_t file = is_generated ? 0 : std::hash<std::string_view>{}(store.String(frames.file[frame]));
+    const auto [function, file] = NamesOf(store, stacks.frame[node]);
     const uint64_t with_file[] = {origins.by_file[parent], function, file};
     const uint64_t without_file[] = {origins.by_function[parent], function};
     origins.by_file[node] = HashBytes(with_file, sizeof with_file);
@@ -77,6 +83,54 @@ void JoinMoved(Rows& rows) {
   }
 }
 
+// The frames from the innermost to the one that a person would name: the same code, whoever called it.
+uint64_t InnerOriginOf(const Store& store, StackId stack) {
+  const std::vector<FrameId> frames = FramesOf(store, stack);
+  uint64_t origin = 0;
+  for (size_t i = 0; i <= UsefulFrameIndex(store, frames); ++i) {
+    const auto [function, file] = NamesOf(store, frames[i]);
+    const uint64_t parts[] = {origin, function, file};
+    origin = HashBytes(parts, sizeof parts);
+  }
+  return origin;
+}
+
+bool IsInAll(const DiffRow& row) { return std::find(row.bytes.begin(), row.bytes.end(), 0U) == row.bytes.end(); }
+
+bool AreInOthers(const DiffRow& a, const DiffRow& b) {
+  for (size_t i = 0; i < a.bytes.size(); ++i) {
+    if ((a.bytes[i] == 0) != (b.bytes[i] == 0)) return true;
+  }
+  return false;
+}
+
+// What is missing in one recording and comes in another from the same code with other callers has not come and gone:
+// rows of equal name would cancel.
+void JoinOtherCallers(std::span<const PeakHoldings> recordings, Rows& rows) {
+  std::map<Key, std::vector<Rows::iterator>> alike;
+  for (auto it = rows.begin(); it != rows.end(); ++it) {
+    const DiffRow& row = it->second.diff;
+    if (row.stack.value == 0 || IsInAll(row)) continue;
+    alike[{InnerOriginOf(*recordings[row.recording].store, row.stack), row.category}].push_back(it);
+  }
+  for (const auto& [origin, group] : alike) {
+    const auto first = group.front();
+    const bool cancels = std::any_of(group.begin(), group.end(), [&](const Rows::iterator& other) {
+      return AreInOthers(first->second.diff, other->second.diff);
+    });
+    if (!cancels) continue;
+    const auto kept = *std::max_element(group.begin(), group.end(), [](const auto& a, const auto& b) {
+      return a->second.diff.recording < b->second.diff.recording;
+    });
+    for (const Rows::iterator& other : group) {
+      if (other == kept) continue;
+      DiffRow& sum = kept->second.diff;
+      for (size_t i = 0; i < sum.bytes.size(); ++i) sum.bytes[i] += other->second.diff.bytes[i];
+      rows.erase(other);
+    }
+  }
+}
+
 }  // namespace
 
 HeapDiff DiffPeaks(std::span<const PeakHoldings> recordings) {
@@ -90,6 +144,7 @@ HeapDiff DiffPeaks(std::span<const PeakHoldings> recordings) {
     AddPeak(recordings[i], i, recordings.size(), diff.is_by_category, rows);
   }
   JoinMoved(rows);
+  JoinOtherCallers(recordings, rows);
   for (auto& [origin, row] : rows) diff.rows.push_back(std::move(row.diff));
   std::sort(diff.rows.begin(), diff.rows.end(), [](const DiffRow& a, const DiffRow& b) {
     if (a.SpreadBytes() != b.SpreadBytes()) return a.SpreadBytes() > b.SpreadBytes();
@@ -100,12 +155,14 @@ HeapDiff DiffPeaks(std::span<const PeakHoldings> recordings) {
   return diff;
 }
 
-HeapDiff DiffPeaks(std::span<const HeapAnalysis> recordings) {
+PeakHoldings HoldingsOf(const HeapAnalysis& analysis) {
+  return {analysis.store, analysis.heap, analysis.categories, analysis.peak};
+}
+
+std::vector<PeakHoldings> HoldingsOf(std::span<const HeapAnalysis> analyses) {
   std::vector<PeakHoldings> holdings;
-  holdings.reserve(recordings.size());
-  for (const HeapAnalysis& analysis : recordings)
-    holdings.push_back({analysis.store, analysis.heap, analysis.categories, analysis.peak});
-  return DiffPeaks(holdings);
+  for (const HeapAnalysis& analysis : analyses) holdings.push_back(HoldingsOf(analysis));
+  return holdings;
 }
 
 }  // namespace memstrata

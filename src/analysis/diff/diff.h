@@ -47,9 +47,12 @@ struct PeakHoldings {
   Peak peak;
 };
 
+PeakHoldings HoldingsOf(const HeapAnalysis& analysis);
+std::vector<PeakHoldings> HoldingsOf(std::span<const HeapAnalysis> analyses);
+
 /// At least two recordings, in their order. Code that moved to another file is the same origin where its functions
-/// leave no doubt. cost: O(allocations + stacks) of all
+/// leave no doubt, and so is code with other callers where it is missing in a recording. cost: O(allocations + stacks)
+/// of all
 HeapDiff DiffPeaks(std::span<const PeakHoldings> recordings);
-HeapDiff DiffPeaks(std::span<const HeapAnalysis> recordings);
 
 }  // namespace memstrata

@@ -16,20 +16,24 @@ namespace {
 std::string NameOf(const Store& store, StackId stack) {
   if (stack.value == 0) return "memory without a stack";
   const FrameTable& table = store.stacks.frames();
-  const FrameId frame = UsefulFrame(store, stack);
-  const std::string function = ShortFunctionName(store.String(table.function[frame.value]));
+  const std::vector<FrameId> frames = FramesOf(store, stack);
+  const size_t useful = UsefulFrameIndex(store, frames);
+  const FrameId frame = frames[useful];
+  const std::string operator_name = OperatorName(store, frames, useful);
+  const std::string function = (operator_name.empty() ? "" : operator_name + " in ") +
+                               ShortFunctionName(store.String(table.function[frame.value]));
   const std::string_view file = store.String(table.file[frame.value]);
   return file.empty() ? function : fmt::format("{} ({})", function, ShortPath(file));
 }
 
-std::string NameOf(const HeapAnalysis& recording, const DiffRow& row, bool is_by_category) {
+std::string NameOf(const PeakHoldings& recording, const DiffRow& row, bool is_by_category) {
   return is_by_category ? fmt::format("{} memory", kCategoryNames[static_cast<size_t>(row.category)])
                         : NameOf(*recording.store, row.stack);
 }
 
 // Rows of one name and purpose are one to a reader, who could not tell them apart: a call that moved to another caller
 // neither grew nor is it gone.
-std::vector<DiffRow> JoinRowsOfOneName(std::span<const HeapAnalysis> recordings, const HeapDiff& diff) {
+std::vector<DiffRow> JoinRowsOfOneName(std::span<const PeakHoldings> recordings, const HeapDiff& diff) {
   std::map<std::pair<std::string, Category>, size_t> places;
   std::vector<DiffRow> joined;
   for (const DiffRow& row : diff.rows) {
@@ -69,7 +73,7 @@ std::string When(const std::vector<uint64_t>& bytes) {
 }
 
 // Of a row of recordings one in the middle may be the highest: what it holds more than the first.
-void DescribeHighest(std::span<const HeapAnalysis> recordings, const HeapDiff& diff,
+void DescribeHighest(std::span<const PeakHoldings> recordings, const HeapDiff& diff,
                      std::vector<Regression>& sentences) {
   const auto highest = std::max_element(diff.peak_bytes.begin(), diff.peak_bytes.end());
   const auto index = static_cast<size_t>(highest - diff.peak_bytes.begin());
@@ -91,7 +95,7 @@ void DescribeHighest(std::span<const HeapAnalysis> recordings, const HeapDiff& d
 
 }  // namespace
 
-std::vector<Regression> DescribeDiff(std::span<const HeapAnalysis> recordings, const HeapDiff& diff, size_t most_count,
+std::vector<Regression> DescribeDiff(std::span<const PeakHoldings> recordings, const HeapDiff& diff, size_t most_count,
                                      const DiffWords& words) {
   const int64_t delta_bytes = diff.DeltaBytes();
   std::vector<Regression> sentences;

@@ -24,7 +24,7 @@ struct DiffWords {
 
 /// The first sentence is about the peak; at most `most_count` more about origins that changed it by a tenth or more;
 /// those of one name and purpose together. cost: O(rows · log rows)
-std::vector<Regression> DescribeDiff(std::span<const HeapAnalysis> recordings, const HeapDiff& diff, size_t most_count,
+std::vector<Regression> DescribeDiff(std::span<const PeakHoldings> recordings, const HeapDiff& diff, size_t most_count,
                                      const DiffWords& words = {});
 
 }  // namespace memstrata

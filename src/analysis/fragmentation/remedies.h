@@ -23,15 +23,15 @@ struct ReplayedRemedies {
 
 /// Which settings are worth a replay.
 struct ReplayScope {
-  uint64_t least_saving_bytes = 0;  // of the first, in reserved bytes at the peak; else the others are not tried
-  uint32_t until_fits_seq = kNone;  // none after the first in which this failed request fits
+  uint64_t least_saving_bytes = 0;  // at the peak, of the first, which stays alone where it saves less or nearly all
+  uint32_t until_fits_seq = kNone;  // the first in which this failed request fits is the last that is tried
 };
 
 /// Whether a failed request would have fitted, and none before it would have failed.
 bool Fits(const sim::Outcome& outcome, uint32_t failure_seq);
 
 /// Nothing when the heap cannot be replayed. `limit_bytes`: what the device gives, nothing = without end. Where no
-/// setting helps, the recorded ones are not checked. cost: a replay, O(events log blocks), for each setting
+/// setting helps, or one is enough, the recorded ones are not checked. cost: O(events log blocks) for each setting
 std::optional<ReplayedRemedies> ReplayRemedies(const Store& store, const Heap& heap,
                                                std::optional<uint64_t> limit_bytes, const ReplayScope& scope = {});
 

@@ -19,6 +19,7 @@ namespace {
 // where they come with every step.
 constexpr uint64_t kNoiseShare = 2'000;
 constexpr int64_t kNoiseBytes = 64 << 10;
+constexpr int64_t kSteadyNoiseBytes = 16 << 10;
 
 // The rise of a step where memory rises for several steps in a row and then falls by more than one of them. Steps that
 // alternate between two levels are no sawtooth.
@@ -103,6 +104,10 @@ void NameHolderOfLeak(const HeapAnalysis& analysis, Growth& growth) {
   const size_t step_count = analysis.timeline.steps.size();
   const GrowthHolder holder = NameHolder(analysis, begin, std::max(begin + 1, step_count - 2), growth);
   if (holder.bytes == 0) NameHolder(analysis, begin, step_count - 1, growth);
+  // Much less or more than what was added is something else that stays beside it.
+  const int64_t added_bytes = growth.bytes_per_step.value_or(0) * growth.rising_step_count;
+  const auto held_bytes = static_cast<int64_t>(growth.holder_bytes);
+  if (held_bytes * 2 < added_bytes || held_bytes > added_bytes * 4) growth.holder_stack.reset();
 }
 
 // One jump may lie across the border of two steps. What warms up does not wait for a step that leaves nothing.
@@ -178,7 +183,9 @@ void JudgeRises(const HeapAnalysis& analysis, std::span<const int64_t> changes, 
   growth.later_bytes = rises.total_bytes - early.total_bytes;
   const GrowthHolder holder = NameHolder(analysis, *growth.begin_step, growth.last_rising_step + 1, growth);
   const bool is_like_parameters = holder.parameter_like_bytes * 10 > holder.bytes * 9 && !LoadsAgain(analysis);
-  if (growth.is_shape_cache || is_training_state || is_like_parameters) {
+  // What a step kept lives on; what later steps replace is their own state.
+  const bool is_kept = holder.bytes * 2 >= static_cast<uint64_t>(early.total_bytes);
+  if (growth.is_shape_cache || is_training_state || is_like_parameters || !is_kept) {
     growth.kind = GrowthKind::kWarmUp;
   } else if (early.at.size() == 1 || IsOneJump(early, growth.level_bytes)) {
     growth.kind = GrowthKind::kOneOff;
@@ -226,7 +233,7 @@ void JudgeTooth(const HeapAnalysis& analysis, const std::vector<int64_t>& change
 // What every step from the second on adds is growth however small it is next to the peak: over a long run it adds up.
 std::optional<Rises> SmallSteadyRises(const std::vector<int64_t>& changes) {
   constexpr size_t kFewestSteps = 4;
-  const std::optional<Rises> rises = FindRises(changes, kNoiseBytes);
+  const std::optional<Rises> rises = FindRises(changes, kSteadyNoiseBytes);
   const bool is_steady = rises && rises->at.size() >= kFewestSteps && IsSteadyRise(rises->at.size(), changes.size()) &&
                          FindLeak(changes, *rises);
   return is_steady ? rises : std::nullopt;
@@ -304,6 +311,10 @@ Growth FindGrowth(const HeapAnalysis& analysis) {
     return growth;
   }
   Judge(analysis, changes, growth);
+  if (growth.kind == GrowthKind::kNoGrowth && growth.bytes_per_step) {
+    const int64_t median = Median(ChangesOf(levels.live_bytes));  // what is handed on included
+    if (std::abs(median) <= kSteadyNoiseBytes) growth.bytes_per_step = median;
+  }
   if (growth.kind == GrowthKind::kLeak) growth.ends_in_oom = FindOutOfMemoryEnd(analysis, growth);
   return growth;
 }

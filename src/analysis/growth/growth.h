@@ -30,6 +30,11 @@ struct OutOfMemoryEnd {
   uint64_t requested_bytes = 0;
   bool is_recorded = false;  // it happened; else it follows from the capacity, at the latest
   bool is_estimate = false;  // steps add unlike amounts: neither the step nor the request is sure
+  // Where it is not recorded, what of the device live memory cannot have:
+  uint64_t idle_bytes = 0;     // held by the allocator beside live blocks, and given back by no flush
+  uint64_t outside_bytes = 0;  // of the driver, libraries and other processes; 0 = not known
+  bool is_outside_measured = false;
+  std::optional<uint32_t> likely_step;  // with `outside_bytes`, where that is assumed; `step` is without
 };
 
 struct Growth {

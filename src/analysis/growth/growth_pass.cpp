@@ -25,13 +25,28 @@ std::string HeldBy(const HeapAnalysis& analysis, const Growth& growth) {
   return text;
 }
 
+// What of the device live memory was taken not to have.
+std::string NotUsable(const OutOfMemoryEnd& end) {
+  std::string text;
+  if (end.is_outside_measured && end.outside_bytes > 0) text = FormatBytes(end.outside_bytes) + " outside PyTorch";
+  if (end.idle_bytes > 0)
+    text += fmt::format("{}{} idle beside live blocks", text.empty() ? "" : " and ", FormatBytes(end.idle_bytes));
+  return text.empty() ? "" : ", with " + text;
+}
+
 std::string EndOf(const Growth& growth) {
   if (!growth.ends_in_oom) return "";
   const OutOfMemoryEnd& end = *growth.ends_in_oom;
-  if (end.is_estimate) return fmt::format(" Memory runs out in about step {}.", end.step);
-  return fmt::format(" {} step {}, at a request of {}.",
-                     end.is_recorded ? "It ends in out-of-memory in" : "Memory runs out at the latest in", end.step,
-                     FormatBytes(end.requested_bytes));
+  const std::string request =
+      end.is_estimate ? "" : fmt::format(", at a request of {}", FormatBytes(end.requested_bytes));
+  if (end.is_recorded) return fmt::format(" It ends in out-of-memory in step {}{}.", end.step, request);
+  const bool is_about = end.is_estimate || end.idle_bytes > 0;
+  const std::string_view when = is_about ? "in about" : end.is_outside_measured ? "in" : "at the latest in";
+  std::string text = fmt::format(" Memory runs out {} step {}{}{}.", when, end.step, request, NotUsable(end));
+  if (end.likely_step)
+    text += fmt::format(" With {} of the device taken outside PyTorch (assumed) it is about step {}.",
+                        FormatBytes(end.outside_bytes), *end.likely_step);
+  return text;
 }
 
 std::string StepsThatRose(const Growth& growth) {

@@ -355,6 +355,47 @@ TEST(Growth, TwiceIsNeitherOnceNorARule) {
   EXPECT_EQ(training.Judge().kind, GrowthKind::kUnknown);
 }
 
+// A block that stays for one step or three comes with step 3, and another always takes its place.
+TEST(Growth, WhatLaterStepsReplaceIsNotKept) {
+  Training training;
+  uint32_t state = kNone;
+  for (int step = 0; step < 14; ++step) {
+    training.Step();
+    if (step != 3 && step != 4 && step != 7 && step != 8 && step != 11) continue;
+    const uint32_t next = training.Keep(16 << 20);
+    if (state != kNone) training.program.Free(state, {});
+    state = next;
+  }
+  const Growth growth = training.Judge();
+  EXPECT_EQ(growth.kind, GrowthKind::kWarmUp);
+  EXPECT_EQ(growth.bytes_per_step, 16 << 20);
+}
+
+TEST(Growth, AWorkspaceOfALibraryIsNotLeftBehind) {
+  Training training;
+  for (int step = 0; step < 10; ++step) {
+    training.Step();
+    if (step == 3)
+      training.program.Alloc(32 << 20, {"<module>@train.py:9", "at::cuda::getNewWorkspace()@CublasHandlePool.cpp:0"});
+  }
+  EXPECT_EQ(training.Judge().kind, GrowthKind::kNoGrowth);
+}
+
+// A list of results that is joined to a longer one in every step.
+TEST(Growth, ASmallRiseOfEveryStepIsALeak) {
+  Training training;
+  uint32_t history = kNone;
+  for (uint64_t step = 0; step < 14; ++step) {
+    training.Step();
+    const uint32_t longer = training.Keep((step + 1) * 20'480);
+    if (history != kNone) training.program.Free(history, {});
+    history = longer;
+  }
+  const Growth growth = training.Judge();
+  EXPECT_EQ(growth.kind, GrowthKind::kLeak);
+  EXPECT_EQ(growth.bytes_per_step, 20'480);
+}
+
 TEST(Growth, OneJumpMayLieAcrossTheBorderOfTwoSteps) {
   Training training;
   for (int step = 0; step < 10; ++step) {

@@ -55,6 +55,16 @@ bool IsCallOfTraining(const HeapAnalysis& analysis, StackId stack) {
   return false;
 }
 
+// Kept once, by a forward that failed: growth tells of it.
+bool IsToldByGrowth(const HeapAnalysis& analysis, const std::vector<uint32_t>& rows, uint64_t bytes) {
+  const Growth& growth = analysis.growth;
+  if (growth.kind != GrowthKind::kOneOff || static_cast<uint64_t>(*growth.bytes_per_step) < bytes) return false;
+  return std::all_of(rows.begin(), rows.end(), [&](uint32_t row) {
+    const uint32_t step = analysis.timeline.step_of_event[analysis.store->allocations.alloc_seq[row]];
+    return step != kNone && step >= *growth.begin_step && step <= growth.last_rising_step;
+  });
+}
+
 }  // namespace
 
 std::vector<Finding> ReportKeptEvaluation(const HeapAnalysis& analysis) {
@@ -82,6 +92,7 @@ std::vector<Finding> ReportKeptEvaluation(const HeapAnalysis& analysis) {
     if (of_stack > by_stack[largest.value]) largest = table.stack[row];
   }
   if (kept_bytes * kSmallestShare < analysis.peak.bytes || kept_bytes == 0) return {};
+  if (IsToldByGrowth(analysis, kept_rows, kept_bytes)) return {};
   Finding finding;
   finding.id = "kept_evaluation";
   finding.severity = FindingSeverity::kWarning;

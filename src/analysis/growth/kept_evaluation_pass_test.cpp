@@ -55,6 +55,19 @@ TEST(KeptEvaluation, AGraphOfEveryLayerIsSaid) {
   EXPECT_EQ(findings[0].bytes, uint64_t{3 * kLayerCount * 4} << 20);
 }
 
+// As of a forward that failed and whose exception is kept: one finding tells of it.
+TEST(KeptEvaluation, OfOneStepIsToldByGrowth) {
+  TestProgram program;
+  for (int step = 0; step < 10; ++step) {
+    Train(program);
+    if (step == 3) Evaluate(program, true);
+  }
+  const Store store = program.Finish();
+  const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
+  EXPECT_EQ(analysis.growth.kind, GrowthKind::kOneOff);
+  EXPECT_TRUE(ReportKeptEvaluation(analysis).empty());
+}
+
 TEST(KeptEvaluation, OutputsWithoutAGraphAreNone) { EXPECT_TRUE(FindingsOf(false).empty()); }
 
 }  // namespace

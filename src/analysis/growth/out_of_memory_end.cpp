@@ -2,10 +2,24 @@
 
 #include <algorithm>
 
+#include "analysis/fragmentation/fragmentation.h"
 #include "analysis/heap_analysis.h"
 
 namespace memstrata {
 namespace {
+
+// What of `room_bytes` live memory can have where the allocator holds as much idle beside it as at the highest moment
+// of a step: by its rounding, and in holes between live blocks, which come with every block that stays. Whole segments
+// are given back before a request fails.
+uint64_t LiveWithin(const HeapAnalysis& analysis, const StepSpan& step, uint64_t room_bytes) {
+  if (!analysis.heap->capabilities.has_segments) return room_bytes;
+  const Peak highest = analysis.HighestIn(step.begin_seq, step.end_seq);
+  const Fragmentation found = FindFragmentation(*analysis.store, *analysis.heap, highest.moment, 0);
+  const uint64_t held_bytes = found.reserved_bytes - std::min(found.reserved_bytes, found.recoverable_bytes);
+  if (held_bytes <= highest.bytes) return room_bytes;
+  const double share = static_cast<double>(highest.bytes) / static_cast<double>(held_bytes);
+  return static_cast<uint64_t>(static_cast<double>(room_bytes) * share);
+}
 
 std::optional<OutOfMemoryEnd> FindRecorded(const HeapAnalysis& analysis) {
   const EventTable& events = analysis.store->events;
@@ -18,13 +32,13 @@ std::optional<OutOfMemoryEnd> FindRecorded(const HeapAnalysis& analysis) {
 }
 
 // The recorded run does not even get to its end.
-std::optional<OutOfMemoryEnd> FindWithinRun(const HeapAnalysis& analysis) {
+std::optional<OutOfMemoryEnd> FindWithinRun(const HeapAnalysis& analysis, uint64_t usable_bytes) {
   const std::vector<StepSpan>& steps = analysis.timeline.steps;
   for (uint32_t step = 0; step < steps.size(); ++step) {
     for (uint32_t seq = steps[step].begin_seq; seq < steps[step].end_seq; ++seq) {
       const uint32_t row = analysis.heap->events.begin + seq;
       const bool fails = analysis.store->events.kind[row] == EventKind::kAlloc &&
-                         analysis.live.At(Moment::AfterEvent(seq)) > analysis.capacity_bytes;
+                         analysis.live.At(Moment::AfterEvent(seq)) > usable_bytes;
       if (fails) return OutOfMemoryEnd{step, analysis.store->events.size_bytes[row]};
     }
   }
@@ -33,10 +47,10 @@ std::optional<OutOfMemoryEnd> FindWithinRun(const HeapAnalysis& analysis) {
 
 // The first step like `model`, one in `stride`, that does not fit any more where a step adds `bytes_per_step`.
 std::optional<OutOfMemoryEnd> FindAfterRun(const HeapAnalysis& analysis, uint32_t model, uint32_t stride,
-                                           int64_t bytes_per_step) {
+                                           int64_t bytes_per_step, uint64_t usable_bytes) {
   const StepSpan& span = analysis.timeline.steps[model];
   const auto highest = static_cast<int64_t>(analysis.HighestIn(span.begin_seq, span.end_seq).bytes);
-  const auto capacity = static_cast<int64_t>(analysis.capacity_bytes);
+  const auto capacity = static_cast<int64_t>(usable_bytes);
   const int64_t bytes_per_stride = bytes_per_step * stride;
   const int64_t later = highest > capacity ? 0 : (capacity - highest) / bytes_per_stride + 1;
   constexpr int64_t kNever = 1'000'000'000;  // steps
@@ -50,22 +64,44 @@ std::optional<OutOfMemoryEnd> FindAfterRun(const HeapAnalysis& analysis, uint32_
   return std::nullopt;
 }
 
+// The end where live memory can have that much of the device.
+std::optional<OutOfMemoryEnd> FindEnd(const HeapAnalysis& analysis, const Growth& growth, uint64_t usable_bytes) {
+  if (const auto within = FindWithinRun(analysis, usable_bytes)) return within;
+  const auto last = static_cast<uint32_t>(analysis.timeline.steps.size() - 2);  // the very last one may be cut off
+  const uint32_t stride = std::max<uint32_t>(growth.period, 1);
+  std::optional<OutOfMemoryEnd> end;
+  for (uint32_t back = 0; back < stride && back < last; ++back) {
+    const auto like = FindAfterRun(analysis, last - back, stride, *growth.bytes_per_step, usable_bytes);
+    if (like && (!end || like->step < end->step)) end = like;
+  }
+  if (end) end->is_estimate = growth.period == 0 && !(growth.are_rises_alike && growth.EachStepRises());
+  return end;
+}
+
 }  // namespace
 
 std::optional<OutOfMemoryEnd> FindOutOfMemoryEnd(const HeapAnalysis& analysis, const Growth& growth) {
   if (const auto recorded = FindRecorded(analysis)) return recorded;
-  const size_t step_count = analysis.timeline.steps.size();
-  const int64_t bytes_per_step = growth.bytes_per_step.value_or(0);
-  if (analysis.capacity_bytes == kUnknownBytes || bytes_per_step <= 0 || step_count < 2) return std::nullopt;
-  if (const auto within = FindWithinRun(analysis)) return within;
-  const uint32_t stride = std::max<uint32_t>(growth.period, 1);
-  const auto last = static_cast<uint32_t>(step_count - 2);  // the very last one may be cut off
-  std::optional<OutOfMemoryEnd> end;
-  for (uint32_t back = 0; back < stride && back < last; ++back) {
-    const auto like = FindAfterRun(analysis, last - back, stride, bytes_per_step);
-    if (like && (!end || like->step < end->step)) end = like;
+  const std::vector<StepSpan>& steps = analysis.timeline.steps;
+  const DeviceRoom& device = analysis.device;
+  if (device.capacity_bytes == kUnknownBytes || growth.bytes_per_step.value_or(0) <= 0 || steps.size() < 2)
+    return std::nullopt;
+  const StepSpan& last = steps[steps.size() - 2];
+  const uint64_t outside_bytes = device.outside_bytes == kUnknownBytes ? 0 : device.outside_bytes;
+  const auto room_without = [&](uint64_t bytes) {
+    return device.capacity_bytes - std::min(device.capacity_bytes, bytes);
+  };
+  const uint64_t room_bytes = room_without(device.is_outside_measured ? outside_bytes : 0);
+  const uint64_t live_bytes = LiveWithin(analysis, last, room_bytes);
+  std::optional<OutOfMemoryEnd> end = FindEnd(analysis, growth, live_bytes);
+  if (!end) return std::nullopt;
+  end->idle_bytes = room_bytes - live_bytes;
+  end->outside_bytes = outside_bytes;
+  end->is_outside_measured = device.is_outside_measured;
+  if (outside_bytes > 0 && !device.is_outside_measured) {
+    const uint64_t likely_bytes = LiveWithin(analysis, last, room_without(outside_bytes));
+    if (const auto likely = FindEnd(analysis, growth, likely_bytes)) end->likely_step = likely->step;
   }
-  if (end) end->is_estimate = growth.period == 0 && !(growth.are_rises_alike && growth.EachStepRises());
   return end;
 }
 

@@ -33,7 +33,7 @@ class LevelFinder {
     std::vector<int64_t> kept(steps_.size() + 1, 0);
     for (uint32_t row = analysis_.heap->allocations.begin; row < analysis_.heap->allocations.end; ++row) {
       AddLife(row, live);
-      if (!IsMadeInStep(row) || !lives_[LineOf(row)].HandsOn()) AddLife(row, kept);
+      if (!IsMadeInStep(row) || (!IsWorkspace(row) && !lives_[LineOf(row)].HandsOn())) AddLife(row, kept);
     }
     return {Sums(live), Sums(kept)};
   }
@@ -49,6 +49,9 @@ class LevelFinder {
     const uint32_t seq = table_.alloc_seq[row];
     return seq != kNone && seq >= steps_.front().begin_seq;
   }
+
+  // A library takes it once, with its first call, and keeps it.
+  bool IsWorkspace(uint32_t row) const { return analysis_.CategoryOf(row) == Category::kWorkspace; }
 
   // The line that made a block; where stacks do not tell, its size stands for it.
   uint64_t LineOf(uint32_t row) const {

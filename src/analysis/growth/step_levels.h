@@ -17,7 +17,8 @@ inline constexpr size_t kFirstSteadyStep = 1;
 struct StepLevels {
   std::vector<uint64_t> live_bytes;
   /// Without what each step hands to the next one, which replaces it: the batch, the output, the loss. A line hands on
-  /// when its blocks live across equally many starts of steps, and none of them stays longer.
+  /// when its blocks live across equally many starts of steps, and none of them stays longer. Without workspaces too,
+  /// which a library takes with its first call and keeps.
   std::vector<uint64_t> kept_bytes;
 };
 

@@ -128,10 +128,10 @@ std::optional<Mark> FindBackwardCliff(const HeapAnalysis& analysis, const StepVi
     mark.bytes += table.size_bytes[row];
   }
   if (mark.bytes == 0) return std::nullopt;
-  const SteepFall fall = FindSteepFall(analysis, view.backward_begin, view.backward_end);
+  mark.fall = FindSteepFall(analysis, mark.begin_seq, mark.end_seq);
   mark.text =
       fmt::format("The backward gives back {} of activations; live memory falls by {} in {}", FormatBytes(mark.bytes),
-                  FormatBytes(fall.bytes), FormatCount(fall.end_seq - fall.begin_seq, "event"));
+                  FormatBytes(mark.fall.bytes), FormatCount(mark.fall.end_seq - mark.fall.begin_seq, "event"));
   return mark;
 }
 

@@ -10,6 +10,7 @@
 #include "analysis/bands/bands.h"
 #include "analysis/growth/growth.h"
 #include "analysis/heap_analysis.h"
+#include "analysis/marks/steep_fall.h"
 
 namespace memstrata {
 
@@ -71,6 +72,7 @@ struct Mark {
   std::optional<uint32_t> count;
   std::string text;  // what it is here, with its numbers
   StackId stack{0};
+  SteepFall fall;  // of a cliff: what a person sees fall, which is of more than activations
 };
 
 struct Marks {

@@ -58,14 +58,15 @@ std::string Remedy(const HeapAnalysis& analysis, const std::vector<Band>& bands)
 
 // A device that is named or known and smaller than what the run needs.
 std::optional<Finding> TooSmallDevice(const HeapAnalysis& analysis) {
-  if (analysis.capacity_bytes == kUnknownBytes || analysis.peak.bytes <= analysis.capacity_bytes) return std::nullopt;
+  if (analysis.device.capacity_bytes == kUnknownBytes || analysis.peak.bytes <= analysis.device.capacity_bytes)
+    return std::nullopt;
   Finding finding;
   finding.id = "device_too_small";
   finding.severity = FindingSeverity::kError;
   finding.text = fmt::format("The peak, {}, does not fit on a device of {}: {} too much for what is live alone.",
-                             FormatBytes(analysis.peak.bytes), FormatBytes(analysis.capacity_bytes),
-                             FormatBytes(analysis.peak.bytes - analysis.capacity_bytes));
-  finding.bytes = analysis.peak.bytes - analysis.capacity_bytes;
+                             FormatBytes(analysis.peak.bytes), FormatBytes(analysis.device.capacity_bytes),
+                             FormatBytes(analysis.peak.bytes - analysis.device.capacity_bytes));
+  finding.bytes = analysis.peak.bytes - analysis.device.capacity_bytes;
   if (analysis.peak.moment.seq() != kNone) finding.evidence.begin_seq = analysis.peak.moment.seq();
   return finding;
 }

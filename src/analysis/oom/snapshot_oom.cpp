@@ -84,9 +84,9 @@ class FailureExplainer {
     if (free_bytes >= kNoDeviceHas)
       return fmt::format("{} free is more than any device has (a missing or overflowed counter)",
                          FormatBytes(free_bytes));
-    if (analysis_.capacity_bytes != kUnknownBytes && free_bytes > analysis_.capacity_bytes)
+    if (analysis_.device.capacity_bytes != kUnknownBytes && free_bytes > analysis_.device.capacity_bytes)
       return fmt::format("{} free is more than the device's {}", FormatBytes(free_bytes),
-                         FormatBytes(analysis_.capacity_bytes));
+                         FormatBytes(analysis_.device.capacity_bytes));
     return "";
   }
 
@@ -278,8 +278,9 @@ class FailureExplainer {
 
 }  // namespace
 
-std::vector<SnapshotOom> ExplainFailures(const Store& store, const Heap& heap, size_t most_count,
+std::vector<SnapshotOom> ExplainFailures(KeptAnalyses& analyses, const Heap& heap, size_t most_count,
                                          uint64_t& left_out_count) {
+  const Store& store = analyses.store();
   std::vector<uint32_t> failures;
   for (uint32_t row = heap.events.begin; row < heap.events.end; ++row) {
     if (store.events.kind[row] == EventKind::kOutOfMemory) failures.push_back(row - heap.events.begin);
@@ -289,7 +290,7 @@ std::vector<SnapshotOom> ExplainFailures(const Store& store, const Heap& heap, s
     left_out_count += failures.size() - most_count;
     failures.erase(failures.begin(), failures.end() - static_cast<std::ptrdiff_t>(most_count));
   }
-  return ExplainFailures(AnalyseHeap(store, heap), failures);
+  return ExplainFailures(analyses.Of(heap), failures);
 }
 
 std::vector<SnapshotOom> ExplainFailures(const HeapAnalysis& analysis, std::span<const uint32_t> failure_seqs,

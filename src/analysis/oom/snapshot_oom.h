@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/heap_analysis.h"
 #include "analysis/holders/holders.h"
+#include "analysis/kept_analyses.h"
 #include "model/store/store.h"
 #include "oom/oom_report.h"
 
@@ -34,7 +34,7 @@ std::vector<SnapshotOom> ExplainFailures(const HeapAnalysis& analysis, std::span
 
 /// The last `most_count` failures of a heap; how many come before them is added to `left_out_count`.
 /// cost: O(events + allocations log allocations), and a replay for each remedy
-std::vector<SnapshotOom> ExplainFailures(const Store& store, const Heap& heap, size_t most_count,
+std::vector<SnapshotOom> ExplainFailures(KeptAnalyses& analyses, const Heap& heap, size_t most_count,
                                          uint64_t& left_out_count);
 
 }  // namespace memstrata

@@ -74,7 +74,31 @@ class ChainFinder {
       chains.push_back(std::move(chain));
     }
     std::sort(chains.begin(), chains.end());
-    return chains;
+    return WithPartners(chains);
+  }
+
+  // Keys grow beside values and each layer beside the others, by the same part. What grows alone are the ids of a text
+  // or its scores, where a loop computes the whole text again, or inputs that get longer.
+  std::vector<CacheChain> WithPartners(const std::vector<CacheChain>& chains) const {
+    struct Latest {
+      size_t chain = 0;
+      uint32_t last_row = 0;  // of all chains so far that grow by that part
+    };
+    FlatMap<uint64_t, Latest> latest;  // by part
+    std::vector<bool> has_partner(chains.size(), false);
+    for (size_t i = 0; i < chains.size(); ++i) {
+      const auto [known, is_new] =
+          latest.try_emplace(links_.find(chains[i].back())->second.part_bytes, Latest{i, chains[i].back()});
+      if (is_new) continue;
+      Latest& before = known->second;
+      if (chains[i].front() < before.last_row) has_partner[i] = has_partner[before.chain] = true;
+      if (chains[i].back() > before.last_row) before = {i, chains[i].back()};
+    }
+    std::vector<CacheChain> kept;
+    for (size_t i = 0; i < chains.size(); ++i) {
+      if (has_partner[i]) kept.push_back(chains[i]);
+    }
+    return kept;
   }
 
   const Store& store_;

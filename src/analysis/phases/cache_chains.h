@@ -10,7 +10,8 @@
 
 namespace memstrata {
 
-/// Rows of allocations, each of which replaced the one before; the parts by which they grow are alike.
+/// Rows of allocations, each of which replaced the one before; the parts by which they grow are alike. Another chain
+/// grows at the same time by the same part.
 using CacheChain = std::vector<uint32_t>;
 
 /// Those of at least `fewest_blocks` (two or more), in order of their first ones. Work of a training is none.

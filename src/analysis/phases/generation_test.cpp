@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "analysis/marks/marks.h"
 #include "analysis/phases/timeline.h"
 #include "analysis/test_program.h"
 
@@ -89,6 +92,36 @@ TEST(Generation, OfOneRequestTheCallsAreSteps) {
   server.Serve(40, 12);
   const Store store = server.Finish();
   EXPECT_EQ(FindTimeline(store, store.heaps[0]).steps.size(), 13U);
+}
+
+TEST(Generation, TheCacheOfOneRequestIsAMark) {
+  Server server;
+  server.Serve(40, 12);
+  const Store store = server.Finish();
+  const Marks marks = FindMarks(AnalyseHeap(store, store.heaps[0]));
+  const auto growth = std::find_if(marks.marks.begin(), marks.marks.end(),
+                                   [](const Mark& mark) { return mark.kind == MarkKind::kCacheGrowth; });
+  ASSERT_NE(growth, marks.marks.end());
+  EXPECT_EQ(growth->bytes, 2 * kLayers * kTokenBytes);
+  EXPECT_EQ(growth->text, "The cache grows by 12.0 KiB a step");
+}
+
+// A loop that computes the whole text again for each token: its ids and its scores grow, each by a part of its own.
+TEST(Generation, ATextThatIsComputedAgainHasNoCache) {
+  TestProgram program(false);
+  uint32_t ids = program.Alloc(40 * 1024, {});
+  uint32_t scores = kNone;
+  for (uint64_t tokens = 40; tokens < 60; ++tokens) {
+    const uint32_t new_scores = program.Alloc(tokens * 64'000, {});
+    if (scores != kNone) program.Free(scores, {});
+    scores = new_scores;
+    const uint32_t longer = program.Alloc((tokens + 1) * 1024, {});
+    program.Free(ids, {});
+    ids = longer;
+  }
+  const Store store = program.Finish();
+  const std::vector<Phase> phases(store.events.size(), Phase::kEval);
+  EXPECT_TRUE(FindGenerations(store, store.heaps[0], phases).empty());
 }
 
 TEST(Generation, AModelWithoutACacheGeneratesNothing) {

@@ -198,14 +198,15 @@ Coordinates CoordinatesIn(const std::vector<LayoutAxis>& layout, uint64_t rank) 
   return coordinates;
 }
 
-RankFigures MeasureRank(const Store& store, std::string file, uint32_t source) {
+RankFigures MeasureRank(KeptAnalyses& analyses, std::string file, uint32_t source) {
+  const Store& store = analyses.store();
   RankFigures figures;
   figures.file = std::move(file);
   figures.rank = RankOf(figures.file);
   figures.coordinates = CoordinatesOf(figures.file);
   for (const Heap& heap : store.heaps) {
     if (heap.kind != HeapKind::kDevice || (source != kNone && heap.source != source)) continue;
-    const HeapAnalysis analysis = AnalyseHeap(store, heap);
+    const HeapAnalysis& analysis = analyses.Of(heap);
     if (!figures.heap.empty() && analysis.peak.bytes <= figures.peak_live_bytes) continue;
     figures.heap = heap.id;
     figures.peak_live_bytes = analysis.peak.bytes;

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/heap_analysis.h"
+#include "analysis/kept_analyses.h"
 
 namespace memstrata {
 
@@ -47,7 +47,7 @@ Coordinates CoordinatesIn(const std::vector<LayoutAxis>& layout, uint64_t rank);
 void NumberRanks(std::vector<RankFigures>& ranks);
 
 /// Of the device heaps of one source, or of all with kNone.
-RankFigures MeasureRank(const Store& store, std::string file, uint32_t source = kNone);
+RankFigures MeasureRank(KeptAnalyses& analyses, std::string file, uint32_t source = kNone);
 
 /// A coordinate whose value says most of how a rank's peak differs from the others'.
 struct Explanation {

@@ -257,10 +257,10 @@ void AddComparison(SessionIndex& session, Embedder& embedder) {
 }
 
 // Of runs that are kept in part: the segments at the events that the labels point at.
-Status AddLabelledMoments(SessionIndex& session, std::vector<HeapReport>& heaps) {
+void AddLabelledMoments(SessionIndex& session, std::vector<HeapReport>& heaps) {
   const auto needs_moments = [](const HeapReport& heap) { return heap.IsRich() && !heap.IsWhole(); };
-  if (std::none_of(heaps.begin(), heaps.end(), needs_moments)) return {};
-  MEMSTRATA_ASSIGN_OR_RETURN(const ExplainAnswer explained, Explain(session.store(), {}));
+  if (std::none_of(heaps.begin(), heaps.end(), needs_moments)) return;
+  const ExplainAnswer& explained = session.Explained();
   for (size_t i = 0; i < std::min(heaps.size(), explained.heaps.size()); ++i) {
     if (!needs_moments(heaps[i])) continue;
     std::vector<uint32_t> seqs;
@@ -269,7 +269,6 @@ Status AddLabelledMoments(SessionIndex& session, std::vector<HeapReport>& heaps)
     if (seqs.size() > kMostMoments) seqs.resize(kMostMoments);
     heaps[i].AddMoments(seqs);
   }
-  return {};
 }
 
 }  // namespace
@@ -290,7 +289,7 @@ Status WriteHtmlReport(SessionIndex& session, const HtmlReportOptions& options, 
   for (size_t i = 0; i < heaps.size(); ++i) heaps[i].AddRun(embedder.RoomForEachRun(heaps.size() - i));
   for (HeapReport& heap : heaps) heap.AddDetails();
   for (HeapReport& heap : heaps) heap.AddChoices();
-  MEMSTRATA_TRY(AddLabelledMoments(session, heaps));
+  AddLabelledMoments(session, heaps);
   MEMSTRATA_ASSIGN_OR_RETURN(const std::string document, SingleFilePage(embedder.Finish()));
   return sink.Write(document);
 }

@@ -96,7 +96,7 @@ void WriteMarks(JsonWriter& json, const Store& store, const HeapExplained& heap)
     json.Field("count", mark.count);
     json.Field("text", std::string_view(mark.text));
     json.Field("reading", MarkReading(mark.kind));
-    const MarkWords words = WordsIn(heap, mark);
+    const MarkWords words = WordsOf(mark);
     json.Field("name", std::string_view(words.name));
     json.Field("title", std::string_view(words.title));
     json.Field("anchor_seq", AnchorOf(heap, mark));
@@ -144,6 +144,9 @@ void WriteGrowth(JsonWriter& json, const Store& store, const Growth& growth) {
     json.Field("step", growth.ends_in_oom->step);
     json.Field("requested_bytes", growth.ends_in_oom->requested_bytes);
     json.Field("recorded", growth.ends_in_oom->is_recorded);
+    json.Field("likely_step", growth.ends_in_oom->likely_step);
+    json.Field("outside_bytes", growth.ends_in_oom->outside_bytes);
+    json.Field("idle_bytes", growth.ends_in_oom->idle_bytes);
     json.EndObject();
   }
   json.Field("step_count", growth.step_count);

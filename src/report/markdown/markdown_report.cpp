@@ -181,10 +181,9 @@ class MarkdownReport {
 
 }  // namespace
 
-Status WriteMarkdownReport(const Store& store, ByteSink& sink) {
-  MEMSTRATA_ASSIGN_OR_RETURN(const SummaryAnswer summary, Summarize(store, {}));
-  MEMSTRATA_ASSIGN_OR_RETURN(const ExplainAnswer explained, Explain(store, {}));
-  return sink.Write(MarkdownReport(summary, explained).Write());
+Status WriteMarkdownReport(SessionIndex& session, ByteSink& sink) {
+  MEMSTRATA_ASSIGN_OR_RETURN(const SummaryAnswer summary, Summarize(session.analyses(), {}));
+  return sink.Write(MarkdownReport(summary, session.Explained()).Write());
 }
 
 }  // namespace memstrata

@@ -2,11 +2,11 @@
 // What `summary` and `explain` say, as Markdown for a ticket or a chat.
 
 #include "base/byte_sink.h"
-#include "model/store/store.h"
+#include "query/session_index.h"
 
 namespace memstrata {
 
 /// errors: kIo   cost: that of Summarize() and Explain()
-Status WriteMarkdownReport(const Store& store, ByteSink& sink);
+Status WriteMarkdownReport(SessionIndex& session, ByteSink& sink);
 
 }  // namespace memstrata

@@ -28,7 +28,7 @@ Result<Subject> FindSubject(SessionIndex& session, const PictureOptions& options
   }
   if (heap == nullptr) return Fail(ErrorCode::kNotFound, "There is no heap to draw: the file holds none.");
   MEMSTRATA_ASSIGN_OR_RETURN(ExplainAnswer answer,
-                             Explain(session.store(), {.heap = options.heap.empty() ? heap->heap.id : options.heap}));
+                             Explain(session.analyses(), options.heap.empty() ? heap->heap.id : options.heap));
   return Subject{heap, std::move(answer)};
 }
 

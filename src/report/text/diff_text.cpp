@@ -4,18 +4,15 @@
 
 #include <algorithm>
 
-#include "analysis/frames/useful_frame.h"
 #include "base/units.h"
+#include "report/text/stack_text.h"
 
 namespace memstrata {
 namespace {
 
 std::string NameOf(const Store& store, StackId stack) {
-  if (stack.value == 0) return "no stack";
-  const FrameTable& table = store.stacks.frames();
-  const FrameId frame = UsefulFrame(store, stack);
-  return fmt::format("{}  {}", ShortFunctionName(store.String(table.function[frame.value])),
-                     ShortPath(store.String(table.file[frame.value])));
+  constexpr size_t kWidth = 80;
+  return stack.value == 0 ? "no stack" : DescribeStack(store, stack, kWidth);
 }
 
 std::string Signed(int64_t size_bytes) {
@@ -58,7 +55,7 @@ Status WriteDiffText(const DiffAnswer& answer, const TextStyle& style, size_t to
       const Store& store = *answer.recordings[row.recording];
       out += fmt::format("  {}  {}  {}  {}\n", PadLeft(Signed(row.DeltaBytes()), 10), Sizes(row.bytes),
                          PadRight(kCategoryNames[static_cast<size_t>(row.category)], 15),
-                         Shorten(diff.is_by_category ? "" : NameOf(store, row.stack), 80));
+                         diff.is_by_category ? "" : NameOf(store, row.stack));
     }
     out += fmt::format("  {}  everything else\n\n", PadLeft(Signed(rest_bytes), 10));
   }

@@ -1,6 +1,6 @@
 // What lies on the device outside the allocator, and which sample speaks for the peak.
 
-#include "query/outside.h"
+#include "index/outside.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "query/outside.h"
+#include "index/outside.h"
 
 #include <algorithm>
 
