@@ -117,9 +117,11 @@ class Bart final : public EagerModel {
     Tensor tokens, positions;
   };
 
-  Embedded Embed(Tape& tape, const BartStack& stack, const Tensor& ids, bool per_sample) {
+  Embedded Embed(Tape& tape, const BartStack& stack, const Tensor& ids, bool per_sample, const RunOptions& options) {
     Embedded embedded;
-    embedded.tokens = Scale(tape, Embedding(tape, parameters_.Get("tokens.weight"), ids));
+    Tensor tokens = Embedding(tape, parameters_.Get("tokens.weight"), ids);
+    NeedGradientToRecompute(parameters_, options, tokens);
+    embedded.tokens = Scale(tape, tokens);
     const Tensor index = tape.Empty({per_sample ? ids.shape[0] : 1, ids.shape[1]}, DType::kInt64);
     embedded.positions = Embedding(tape, parameters_.Get(stack.prefix + "positions.weight"), index);
     return embedded;
@@ -151,7 +153,7 @@ class Bart final : public EagerModel {
   }
 
   Tensor Encode(Tape& tape, const ModelInputs& inputs, const RunOptions& options) {
-    const Embedded embedded = Embed(tape, encoder_, inputs.ids, spec_.has_position_per_sample);
+    const Embedded embedded = Embed(tape, encoder_, inputs.ids, spec_.has_position_per_sample, options);
     const Tensor hidden = Start(tape, encoder_, embedded);
     Context context;
     context.is_training = options.is_training;
@@ -162,7 +164,7 @@ class Bart final : public EagerModel {
 
   Tensor Decode(Tape& tape, const Tensor& ids, const ModelInputs& inputs, const Tensor& memory,
                 const RunOptions& options, KvCache* cache) {
-    const Embedded embedded = Embed(tape, decoder_, ids, false);
+    const Embedded embedded = Embed(tape, decoder_, ids, false, options);
     const bool has_past = cache != nullptr && !cache->keys.empty();
     const int64_t keys = ids.shape[1] + (has_past ? cache->keys[0].shape[2] : 0);
     const Tensor ones = tape.Empty({ids.shape[0], keys}, DType::kFloat32);

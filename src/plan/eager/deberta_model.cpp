@@ -54,7 +54,7 @@ class Deberta final : public EagerModel {
                       std::shared_ptr<KvCache>) override {
     ModelOutput output;
     const Tensor mask = inputs.mask.defined() ? inputs.mask : tape.Empty(inputs.ids.shape, DType::kFloat32);
-    const Tensor hidden = Encode(tape, Embed(tape, inputs.ids, mask), mask, options);
+    const Tensor hidden = Encode(tape, Embed(tape, inputs.ids, mask, options), mask, options);
     output.others.push_back(hidden);
     Tensor x = Activate(tape, LinearLayer::Find(parameters_, "head.transform")(tape, hidden), spec_.activation);
     x = Norm("head.norm")(tape, x);
@@ -76,9 +76,10 @@ class Deberta final : public EagerModel {
 
   NormLayer Norm(const std::string& name) { return NormLayer::Find(parameters_, name, NormKind::kLayer); }
 
-  Tensor Embed(Tape& tape, const Tensor& ids, const Tensor& mask) {
+  Tensor Embed(Tape& tape, const Tensor& ids, const Tensor& mask, const RunOptions& options) {
     const Tensor types = tape.Empty(ids.shape, DType::kInt64);
-    const Tensor tokens = Embedding(tape, parameters_.Get("text.tokens.weight"), ids);
+    Tensor tokens = Embedding(tape, parameters_.Get("text.tokens.weight"), ids);
+    NeedGradientToRecompute(parameters_, options, tokens);
     Tensor position;  // zeros where attention alone knows them
     Tensor hidden = tokens;
     if (Parameter* table = parameters_.Find("text.positions.weight")) {

@@ -68,8 +68,9 @@ class Encoder final : public EagerModel {
 
   NormLayer Norm(const std::string& name) { return NormLayer::Find(parameters_, name, NormKind::kLayer); }
 
-  Tensor EmbedText(Tape& tape, const Tensor& ids) {
+  Tensor EmbedText(Tape& tape, const Tensor& ids, const RunOptions& options) {
     Tensor hidden = Embedding(tape, parameters_.Get("text.tokens.weight"), ids);
+    NeedGradientToRecompute(parameters_, options, hidden);
     Tensor index = ids;
     index.shape = {1, ids.shape[1]};
     if (Parameter* types = parameters_.Find("text.token_types.weight")) {
@@ -81,18 +82,19 @@ class Encoder final : public EagerModel {
     return hidden;
   }
 
-  Tensor EmbedPatches(Tape& tape, const Tensor& pixels) {
+  Tensor EmbedPatches(Tape& tape, const Tensor& pixels, const RunOptions& options) {
     const ImageInput& image = *spec_.image;
-    const Tensor patches = PatchConvolution(tape, pixels, parameters_.Get("image.patches.weight"),
-                                            parameters_.Find("image.patches.bias"), image.Grid(), image.Grid());
+    Tensor patches = PatchConvolution(tape, pixels, parameters_.Get("image.patches.weight"),
+                                      parameters_.Find("image.patches.bias"), image.Grid(), image.Grid());
+    NeedGradientToRecompute(parameters_, options, patches);
     return Transposed(patches, {pixels.shape[0], image.Grid() * image.Grid(), spec_.image_stack.hidden});
   }
 
-  Tensor EmbedImage(Tape& tape, const Tensor& pixels) {
+  Tensor EmbedImage(Tape& tape, const Tensor& pixels, const RunOptions& options) {
     const ImageInput& image = *spec_.image;
     const int64_t batch = pixels.shape[0];
     const int64_t hidden = spec_.image_stack.hidden;
-    Tensor patches = EmbedPatches(tape, pixels);
+    Tensor patches = EmbedPatches(tape, pixels, options);
     Tensor extra = parameters_.Get("image.extra_tokens").value;  // one row for all samples
     extra = ExpandView(tape, extra, {batch, image.extra_tokens, hidden});
     const Tensor joined = Cat(tape, {extra, patches}, 1);
@@ -110,7 +112,7 @@ class Encoder final : public EagerModel {
 
   ModelOutput MaskedLanguage(Tape& tape, const ModelInputs& inputs, const RunOptions& options) {
     ModelOutput output;
-    Tensor hidden = Norm("text.embedding_norm")(tape, EmbedText(tape, inputs.ids));
+    Tensor hidden = Norm("text.embedding_norm")(tape, EmbedText(tape, inputs.ids, options));
     hidden = Dropout(tape, hidden, spec_.text_stack.dropout);
     if (spec_.text->is_projected) hidden = LinearLayer::Find(parameters_, "embedding_projection")(tape, hidden);
     AttentionCall call = Call(spec_.text_stack, options);
@@ -131,7 +133,7 @@ class Encoder final : public EagerModel {
 
   ModelOutput ImageClasses(Tape& tape, const ModelInputs& inputs, const RunOptions& options) {
     ModelOutput output;
-    Tensor hidden = Dropout(tape, EmbedImage(tape, inputs.pixels), spec_.image_stack.dropout);
+    Tensor hidden = Dropout(tape, EmbedImage(tape, inputs.pixels, options), spec_.image_stack.dropout);
     hidden = image_->Run(tape, hidden, Call(spec_.image_stack, options), options.checkpoint);
     hidden = Norm("image.final_norm")(tape, hidden);
     output.others.push_back(hidden);
@@ -154,13 +156,13 @@ class Encoder final : public EagerModel {
 
   ModelOutput Contrast(Tape& tape, const ModelInputs& inputs, const RunOptions& options) {
     ModelOutput output;
-    Tensor image = Norm("image.embedding_norm")(tape, EmbedImage(tape, inputs.pixels));
+    Tensor image = Norm("image.embedding_norm")(tape, EmbedImage(tape, inputs.pixels, options));
     image = image_->Run(tape, image, Call(spec_.image_stack, options), options.checkpoint);
     output.others.push_back(image);
     Tensor pooled_image = View(Slice(tape, image, 1, 1), {image.shape[0], image.shape[2]});
     pooled_image = Norm("image.final_norm")(tape, pooled_image);
 
-    Tensor text = EmbedText(tape, inputs.ids);
+    Tensor text = EmbedText(tape, inputs.ids, options);
     AttentionCall call = Call(spec_.text_stack, options);
     call.mask = tape.Empty({inputs.ids.shape[0], 1, inputs.ids.shape[1], inputs.ids.shape[1]}, text.dtype);
     text = text_->Run(tape, text, call, options.checkpoint);
@@ -186,7 +188,7 @@ class Encoder final : public EagerModel {
     ModelOutput output;
     Tensor index = inputs.ids;
     index.shape = {1, spec_.image->Tokens()};
-    Tensor image = EmbedPatches(tape, inputs.pixels);
+    Tensor image = EmbedPatches(tape, inputs.pixels, options);
     image = Add(tape, image, Embedding(tape, parameters_.Get("image.positions.weight"), index));
     image = image_->Run(tape, image, Call(spec_.image_stack, options), options.checkpoint);
     image = Norm("image.final_norm")(tape, image);
@@ -194,7 +196,7 @@ class Encoder final : public EagerModel {
     Tensor pooled_image;
     if (spec_.image->pools_by_attention) pooled_image = PoolByAttention(tape, parameters_, spec_.image_stack, image);
 
-    Tensor text = EmbedText(tape, inputs.ids);
+    Tensor text = EmbedText(tape, inputs.ids, options);
     AttentionCall call = Call(spec_.text_stack, options);
     if (inputs.mask.defined())
       call.mask = tape.Empty({inputs.ids.shape[0], 1, inputs.ids.shape[1], inputs.ids.shape[1]}, text.dtype);

@@ -74,6 +74,7 @@ class ParameterSet {
   };
   const Adapter* AdapterOf(const Parameter& weight) const;
   std::deque<Parameter>& all() { return parameters_; }
+  bool has_adapters() const { return !adapters_.empty(); }
   DType dtype() const { return dtype_; }
 
  private:
@@ -111,6 +112,12 @@ struct ModelInputs {
   Tensor mask;
   Tensor labels;
 };
+
+/// Of the frozen table of tokens beside adapters: recomputing asks for a gradient of what it gives.
+inline void NeedGradientToRecompute(const ParameterSet& parameters, const RunOptions& options, Tensor& embedded) {
+  if (options.checkpoint != CheckpointKind::kNone && options.is_training && parameters.has_adapters())
+    embedded.requires_grad = true;
+}
 
 class EagerModel {
  public:

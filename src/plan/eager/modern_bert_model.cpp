@@ -120,6 +120,7 @@ class ModernBert final : public EagerModel {
     call.is_causal = false;
     call.dropout = options.is_training ? spec_.attention_dropout : 0;
     Tensor hidden = Embedding(tape, parameters_.Get("text.tokens.weight"), inputs.ids);
+    NeedGradientToRecompute(parameters_, options, hidden);
     hidden = Dropout(tape, Norm("text.embedding_norm")(tape, hidden), spec_.embedding_dropout);
     for (size_t i = 0; i < layers_.size(); ++i) {
       const ModernBertLayer& layer = layers_[i];

@@ -105,11 +105,20 @@ bool ExpertSpec::IsSparse(int64_t layer) const {
 
 bool IsDecoder(const std::string& type) { return FindDecoderFamily(type) != nullptr || IsMamba(type); }
 
+namespace {
+
+// Each expert of each layer is run by itself; more of them would take a second a step, and a plan tries many steps.
+constexpr int64_t kMostSingleExperts = 1536;
+bool HasFewExperts(const DecoderSpec& spec) { return spec.experts.count * spec.layer_count <= kMostSingleExperts; }
+
+}  // namespace
+
 bool IsSimulated(const DecoderSpec& spec) {
   // A model without a final norm (OPT 350M) orders its norms in another way.
   const DecoderFamily* family = FindDecoderFamily(spec.model_type);
-  return family != nullptr && family->is_simulated && (spec.experts.count == 0 || family->runs_experts_singly) &&
-         spec.has_final_norm && spec.embedding_width == spec.hidden &&
+  return family != nullptr && family->is_simulated &&
+         (spec.experts.count == 0 || (family->runs_experts_singly && HasFewExperts(spec))) && spec.has_final_norm &&
+         spec.embedding_width == spec.hidden &&
          !(spec.attention_form == AttentionForm::kBroadcast && spec.rotary_dim == 0);  // Falcon with ALiBi
 }
 

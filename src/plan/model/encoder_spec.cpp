@@ -39,6 +39,8 @@ Status ReadMaskedLanguage(const ConfigJson& config, EncoderSpec& spec) {
   MEMSTRATA_ASSIGN_OR_RETURN(text.vocabulary, config.RequiredInteger("vocab_size"));
   MEMSTRATA_ASSIGN_OR_RETURN(text.position_count, config.Integer("max_position_embeddings", 512));
   const bool is_distilled = spec.model_type == "distilbert";
+  const bool is_roberta = spec.model_type == "roberta" || spec.model_type == "xlm-roberta";
+  if (!is_roberta) spec.head_activation = spec.text_stack.activation;  // RoBERTa's is always GELU
   MEMSTRATA_ASSIGN_OR_RETURN(text.token_type_count, config.Integer("type_vocab_size", is_distilled ? 0 : 2));
   text.has_norm = true;
   spec.text = text;
