@@ -12,7 +12,7 @@ namespace memstrata {
 namespace {
 
 constexpr uint32_t kMostFigures = 400'000;  // of a run that is kept in part
-constexpr uint32_t kFewestFigures = 1000;
+constexpr uint32_t kFewestFigures = 64;
 constexpr uint64_t kShareOfFigures = 4;  // one part of so many of the room is for them
 constexpr uint64_t kAim = 97;            // per cent
 
