@@ -201,5 +201,42 @@ TEST(OwnTraining, AWarmUpInALoopOfItsOwnIsNoPartOfTheNextStep) {
   EXPECT_EQ(FindTimeline(store, store.heaps[0]).steps.size(), 5U);
 }
 
+// A penalty on the norm of a gradient: the graph of that gradient is given back by the backward of the loss. Gradients
+// that an update takes are a backward of their own.
+TEST(OwnTraining, AGradientThatTheLossIsComputedFromIsAPartOfTheLoss) {
+  for (const bool is_inner : {true, false}) {
+    TestProgram program;
+    std::vector<uint32_t> grads;
+    std::vector<uint32_t> backwards;
+    for (int step = 0; step < 3; ++step) {
+      std::vector<uint32_t> kept;
+      for (int i = 0; i < kParameterCount; ++i)
+        kept.push_back(program.Alloc(3 << 20, {"<module>@train.py:2", "_call_impl@torch/nn/modules/module.py:1700"}));
+      grads.push_back(program.event_count());
+      program.Free(program.Alloc(4, {"<module>@train.py:3", "grad@torch/autograd/__init__.py:500",
+                                     "_make_grads@torch/autograd/__init__.py:220"}),
+                   {});
+      std::vector<uint32_t> graph;
+      for (int i = 0; i < kParameterCount; ++i) graph.push_back(program.Alloc(2 << 20, {}));
+      if (!is_inner) {
+        for (const uint32_t block : graph) program.Free(block, {"<module>@train.py:4", "step@torch/optim/sgd.py:80"});
+      }
+      backwards.push_back(program.event_count());
+      const uint32_t root = program.Alloc(
+          4, {"<module>@train.py:5", "backward@torch/_tensor.py:500", "_make_grads@torch/autograd/__init__.py:220"});
+      for (int i = 0; i < kParameterCount; ++i) {
+        if (is_inner) program.Free(graph[i], {});
+        program.Free(kept[i], {});
+      }
+      program.Free(root, {});
+    }
+    const Store store = program.Finish();
+    const Timeline timeline = FindTimeline(store, store.heaps[0]);
+    for (const uint32_t seq : grads)
+      EXPECT_EQ(timeline.phase_of_event[seq], is_inner ? Phase::kLoss : Phase::kBackward) << seq;
+    for (const uint32_t seq : backwards) EXPECT_EQ(timeline.phase_of_event[seq], Phase::kBackward) << seq;
+  }
+}
+
 }  // namespace
 }  // namespace memstrata

@@ -6,6 +6,7 @@
 #include "analysis/phases/complete_steps.h"
 #include "analysis/phases/evaluation.h"
 #include "analysis/phases/generation.h"
+#include "analysis/phases/inner_gradients.h"
 #include "analysis/phases/label_by_order.h"
 #include "analysis/phases/label_by_stack.h"
 #include "analysis/phases/own_update.h"
@@ -94,6 +95,7 @@ Timeline FindTimeline(const Store& store, const Heap& heap) {
     jumps = FindLoopJumps(store, heap, calls);
     evidence = FindStackEvidence(store);
     StackLabels labels = LabelByStack(store, heap, evidence, jumps, named);
+    MarkInnerGradients(store, heap, labels);
     NameOwnUpdates(store, heap, labels);
     MarkEvaluation(store, heap, labels);
     for (uint32_t seq = 0; seq < named.size(); ++seq) {
