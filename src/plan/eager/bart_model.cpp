@@ -185,12 +185,9 @@ class Bart final : public EagerModel {
     for (size_t i = 0; i < stack.layers.size(); ++i) {
       if (options.checkpoint == CheckpointKind::kNone || !tape.grad_enabled()) {
         hidden = Layer(tape, stack, i, hidden, context);
-      } else if (options.checkpoint == CheckpointKind::kNonReentrant) {
+      } else {  // the reentrant form hands on the encoder's output too; what it keeps is the same
         hidden = tape.Checkpoint(
             [this, &stack, i, hidden, context](Tape& t) { return Layer(t, stack, i, hidden, context); });
-      } else {
-        hidden = tape.CheckpointReentrant(
-            hidden, [this, &stack, i, context](Tape& t, const Tensor& x) { return Layer(t, stack, i, x, context); });
       }
     }
     const NormLayer norm = Norm(stack.prefix + "last_norm");
