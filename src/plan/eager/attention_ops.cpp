@@ -96,7 +96,9 @@ Tensor SafeSoftmax(Tape& tape, const Tensor& x) {
   const Tensor is_masked = tape.Empty(x.shape, DType::kBool);
   tape.Save(node.get(), result);
   tape.Finish(node, result, [](Tape& t, Node& self, const Gradients&) {
-    return Gradients{t.Empty(self.edges[0].shape, self.edges[0].dtype)};
+    Tensor gradient = t.Empty(self.edges[0].shape, self.edges[0].dtype);
+    const Tensor product = t.Empty(self.edges[0].shape, self.edges[0].dtype);  // gradient x result
+    return Gradients{std::move(gradient)};
   });
   return result;
 }

@@ -62,20 +62,34 @@ Tensor LayerNormKernel(Tape& tape, const Tensor& x0, const Tensor& weight, const
   return result;
 }
 
-Tensor Softmax(Tape& tape, const Tensor& x0, DType dtype) {
+namespace {
+
+// A softmax or its logarithm, which is kept for the backward.
+Tensor SoftmaxKernel(Tape& tape, const Tensor& x0, DType dtype, Backward backward) {
   const Tensor x = Cast(tape, x0, dtype);
   const std::shared_ptr<Node> node = tape.Begin({&x}, {});
   Tensor result = tape.Empty(x.shape, dtype);
   tape.Save(node.get(), result);
-  tape.Finish(node, result, [](Tape& t, Node& self, const Gradients&) {
-    return Gradients{t.Empty(self.edges[0].shape, self.edges[0].dtype)};
-  });
+  tape.Finish(node, result, std::move(backward));
   return result;
+}
+
+}  // namespace
+
+// Its gradient's kernel first writes out gradient x result.
+Tensor Softmax(Tape& tape, const Tensor& x, DType dtype) {
+  return SoftmaxKernel(tape, x, dtype, [](Tape& t, Node& self, const Gradients&) {
+    Tensor gradient = t.Empty(self.edges[0].shape, self.edges[0].dtype);
+    const Tensor product = t.Empty(self.edges[0].shape, self.edges[0].dtype);
+    return Gradients{std::move(gradient)};
+  });
 }
 
 Tensor CrossEntropy(Tape& tape, const Tensor& logits, const Tensor& labels) {
   // Autocast does not see the softmax inside the loss, only the likelihood, which it runs in float32.
-  Tensor log_probabilities = Softmax(tape, logits, logits.dtype);
+  Tensor log_probabilities = SoftmaxKernel(tape, logits, logits.dtype, [](Tape& t, Node& self, const Gradients&) {
+    return Gradients{t.Empty(self.edges[0].shape, self.edges[0].dtype)};
+  });
   if (tape.autocast()) log_probabilities = Cast(tape, log_probabilities, DType::kFloat32);
   const std::shared_ptr<Node> node = tape.Begin({&log_probabilities}, {log_probabilities, labels});
   Tensor loss = tape.Empty({}, log_probabilities.dtype);

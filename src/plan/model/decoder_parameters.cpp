@@ -60,8 +60,8 @@ void AddAttention(const DecoderSpec& spec, ParameterBuilder& build) {
     build.Add("q_norm.weight", {spec.heads, spec.head_dim}, Role::kNorm);
     build.Add("k_norm.weight", {spec.kv_heads, spec.head_dim}, Role::kNorm);
   } else if (spec.qk_norm) {
-    build.Norm("q_norm", spec.qk_norm_is_wide ? q : spec.head_dim, false);
-    build.Norm("k_norm", spec.qk_norm_is_wide ? kv : spec.head_dim, false);
+    build.Norm("q_norm", spec.qk_norm_is_wide ? q : spec.head_dim, spec.norm_has_bias);
+    build.Norm("k_norm", spec.qk_norm_is_wide ? kv : spec.head_dim, spec.norm_has_bias);
   }
   if (spec.has_attention_sinks) build.Add("sinks", {spec.heads}, Role::kNorm);
 }
