@@ -97,6 +97,8 @@ void SetPrecision(const CsvRow& row, plan::Workload& w) {
     w.weight_format = plan::WeightFormat::kNvfp4;
   } else if (w.task == plan::Task::kServe && has("fp8")) {
     w.weight_format = plan::WeightFormat::kFp8;
+  } else if (w.task == plan::Task::kServe && has("int8")) {
+    w.weight_format = plan::WeightFormat::kInt8;
   } else if (has("-dq")) {
     w.weight_format = plan::WeightFormat::kNf4Double;
   } else if (has("nf4") || has("fp4 ") || has("qlora")) {
@@ -144,6 +146,7 @@ void SetMethod(const CsvRow& row, plan::Workload& w) {
   } else if (method.find("lora") != std::string::npos) {
     w.lora_rank = 8;  // the trainers' default, on queries and values
     w.lora_targets = {"q_proj", "v_proj", "qkv_proj"};
+    w.keeps_frozen_gathered = Mentions(row, "source", "litgpt");  // by FullyShardedDataParallel, of torch 2.1
   }
 }
 
@@ -220,9 +223,15 @@ bool IsPerToken(const CsvRow& row) {
 }
 
 void SetCache(const CsvRow& row, const PlanRequest& request, ScoredRow& scored) {
-  const plan::CacheLayout layout = plan::LayoutOf(request.workload);
-  const uint64_t bytes = IsPerToken(row) ? plan::CacheBytesPerToken(request.model, layout)
-                                         : plan::SequenceCacheBytes(request.model, TokensOfCache(row), layout);
+  plan::CacheLayout layout = plan::LayoutOf(request.workload);
+  uint64_t bytes = 0;
+  if (IsPerToken(row)) {  // what a second token adds, in layers with windows too
+    layout.page_tokens = 1;
+    layout.groups_layers = false;
+    bytes = plan::SequenceCacheBytes(request.model, 2, layout) - plan::SequenceCacheBytes(request.model, 1, layout);
+  } else {
+    bytes = plan::SequenceCacheBytes(request.model, TokensOfCache(row), layout);
+  }
   SetFigures(bytes, bytes, bytes, scored);
 }
 

@@ -119,8 +119,16 @@ def place_model(model: Any, inputs: dict[str, str]) -> Any:
     return torch.compile(model) if inputs["compile"] == "yes" else model
 
 
+def layers_of(module: Any) -> list[Any]:
+    """The members of the outermost lists: a layer may hold lists of its own parts."""
+    found: list[Any] = []
+    for child in module.children():
+        found += list(child) if isinstance(child, torch.nn.ModuleList) else layers_of(child)
+    return found
+
+
 def shard(model: Any, precision: str) -> None:
-    """FSDP2: each layer is gathered when it is needed."""
+    """FSDP2: each layer of each stack is gathered when it is needed."""
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
@@ -128,8 +136,7 @@ def shard(model: Any, precision: str) -> None:
     policy = MixedPrecisionPolicy()
     if precision in MIXED_DTYPES:
         policy = MixedPrecisionPolicy(param_dtype=MIXED_DTYPES[precision], reduce_dtype=torch.float32)
-    stacks = [module for module in model.modules() if isinstance(module, torch.nn.ModuleList)]
-    for layer in max(stacks, key=len, default=[]):
+    for layer in layers_of(model):
         fully_shard(layer, mesh=mesh, mp_policy=policy)
     fully_shard(model, mesh=mesh, mp_policy=policy)
 

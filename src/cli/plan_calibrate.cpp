@@ -9,7 +9,10 @@
 #include "base/units.h"
 #include "cli/common_flags.h"
 #include "cli/output_file.h"
+#include "cli/session.h"
 #include "io/source/file_source.h"
+#include "ledger/ledger.h"
+#include "measure/peaks.h"
 #include "readers/reader.h"
 #include "report/json/plan_calibration_json.h"
 
@@ -69,6 +72,61 @@ std::string OtherModel(const plan::Plan& plan, const MeasuredPeak& peak) {
                      FormatBytes(found->second), FormatBytes(static_cast<uint64_t>(planned)));
 }
 
+std::optional<uint64_t> LineBytes(const std::vector<plan::Line>& lines, std::string_view term) {
+  for (const plan::Line& line : lines) {
+    if (line.term == term) return line.bytes;
+  }
+  return std::nullopt;
+}
+
+uint64_t Less(uint64_t bytes, uint64_t others) { return bytes - std::min(bytes, others); }
+
+// Of the recorded process that takes most beside its framework, where the device holds most.
+std::optional<uint64_t> MeasuredContext(const measure::MeasuredSession& session, SessionIndex& recording,
+                                        const plan::DevicePlan& planned) {
+  const Result<ledger::Ledger> ledger = ledger::MakeLedger(session, &recording, "peak");
+  if (!ledger) return std::nullopt;
+  std::optional<uint64_t> most;
+  for (const ledger::DeviceLedger& device : ledger->devices) {
+    for (const ledger::Line& line : device.balance.lines) {
+      if (line.term != ledger::Term::kProcessOutside || line.bytes.value_or(0) <= 0) continue;
+      most = std::max(most.value_or(0), static_cast<uint64_t>(*line.bytes));
+    }
+  }
+  if (!most) return std::nullopt;
+  return Less(*most, LineBytes(planned.lines, "communicators").value_or(0));
+}
+
+// The host's peak without what the plan names beside its processes. What it loads is among that where there is room
+// for it: a checkpoint that is mapped takes none.
+std::optional<uint64_t> MeasuredHostProcess(const measure::MeasuredSession& session, const plan::Plan& plan) {
+  const std::optional<measure::MeasuredPeak> peak = measure::FindPeaks(session).host;
+  if (!peak || session.processes.empty()) return std::nullopt;
+  uint64_t staying = 0;
+  uint64_t passing = 0;
+  uint64_t least = 0;
+  for (const plan::Line& line : plan.host_lines) {
+    if (line.term == "processes") {
+      least = line.low_bytes;
+    } else {
+      (line.is_persistent ? staying : passing) += line.bytes;
+    }
+  }
+  const bool loads = peak->bytes >= least + staying + passing;
+  return Less(peak->bytes, staying + (loads ? passing : 0)) / session.processes.size();
+}
+
+// What a folder of `memstrata run` tells beyond its recording.
+Status AddMeasuredRun(const std::string& folder, const Arguments& arguments, const plan::Plan& plan,
+                      plan::CalibrationSample& sample) {
+  if (!measure::IsMeasuredSession(folder)) return {};
+  MEMSTRATA_ASSIGN_OR_RETURN(const measure::MeasuredSession session, measure::ReadSession(folder));
+  MEMSTRATA_ASSIGN_OR_RETURN(const std::shared_ptr<SessionIndex> recording, LoadSession({folder}, arguments, {}));
+  sample.workload_context_bytes = MeasuredContext(session, *recording, plan.WorstDevice());
+  sample.host_process_bytes = MeasuredHostProcess(session, plan);
+  return {};
+}
+
 // Adds a session to the samples, or to what was left out.
 Status AddSession(const Arguments& arguments, const std::string& session, Console& console, PlanCalibration& result) {
   MEMSTRATA_ASSIGN_OR_RETURN(const plan::RequestTexts texts,
@@ -108,8 +166,14 @@ Status AddSession(const Arguments& arguments, const std::string& session, Consol
     return {};
   }
   const plan::DevicePlan& worst = plan.WorstDevice();
-  result.samples.push_back({recording, worst.framework_peak_bytes, *peak.allocated_bytes, peak.reserved_bytes,
-                            plan::WorkingBytes(worst), std::string(worst.peak_spread)});
+  plan::CalibrationSample sample{.recording = recording,
+                                 .planned_peak_bytes = worst.framework_peak_bytes,
+                                 .measured_peak_bytes = *peak.allocated_bytes,
+                                 .reserved_peak_bytes = peak.reserved_bytes,
+                                 .working_bytes = plan::WorkingBytes(worst),
+                                 .peak_constant = std::string(worst.peak_spread)};
+  MEMSTRATA_TRY(AddMeasuredRun(recording, arguments, plan, sample));
+  result.samples.push_back(std::move(sample));
   return {};
 }
 

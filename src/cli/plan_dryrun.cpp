@@ -39,11 +39,12 @@ Result<plan::Card> CardOf(const std::vector<plan::Card>& cards) {
   return Fail(ErrorCode::kInvalidArgument, "--dryrun runs on a card of NVIDIA; name one, as h100-80g.");
 }
 
-Result<PlanComparison> Compare(const plan::PlanRequest& request, const Arguments& arguments) {
+Result<PlanComparison> Compare(plan::PlanRequest request, const Arguments& arguments) {
   MEMSTRATA_ASSIGN_OR_RETURN(const std::string config, ConfigOf(arguments));
   const std::string interpreter = arguments.Get("--python").value_or(std::string(kDefaultInterpreter));
-  MEMSTRATA_ASSIGN_OR_RETURN(const dryrun::DryRunRequest dry_run, dryrun::RequestOfPlan(request, config, interpreter));
   MEMSTRATA_ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(request));
+  request.workload = plan.workload;  // with the defaults that depend on the model
+  MEMSTRATA_ASSIGN_OR_RETURN(const dryrun::DryRunRequest dry_run, dryrun::RequestOfPlan(request, config, interpreter));
   MEMSTRATA_ASSIGN_OR_RETURN(const std::vector<std::string> answered, dryrun::AnsweredFunctions());
   MEMSTRATA_ASSIGN_OR_RETURN(const dryrun::Wheel wheel, dryrun::ProbeWheel(interpreter, answered));
   MEMSTRATA_ASSIGN_OR_RETURN(const Stage stage, Stage::Create(dry_run, wheel));

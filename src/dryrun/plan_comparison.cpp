@@ -122,6 +122,8 @@ std::optional<std::string> WhyNotComparable(const plan::PlanRequest& request) {
   if (has_stages_of_zero || workload.offload != plan::Offload::kNone)
     return "Of sharding, the dry run of a plan has PyTorch's own: none (DDP) or full (zero=3, FSDP2), without offload.";
   const bool is_sharded = parallel.sharding == plan::Sharding::kZero3 && parallel.data > 1;
+  if (is_sharded && KindOf(request.model) == "contrast")
+    return "PyTorch's full sharding (zero=3) takes no scalar parameter; this model has one, its temperature.";
   if (is_sharded && workload.TrainsAdapters() && workload.precision != plan::Precision::kFloat32)
     return "PyTorch's full sharding (zero=3) wants parameters of one number format; adapters in float32 beside weights "
            "in 16 bits are none.";

@@ -57,5 +57,16 @@ TEST(DataParallel, PartsAreFilledUpToOneSize) {
   ExpectPeak(plan, "backward", 6'260'824'576);
 }
 
+// Communicators are outside of the allocator: a job that fits has room for them too.
+TEST(DataParallel, WhatFitsLeavesRoomForCommunicators) {
+  for (const char* card : {"a100-40g", "a6000", "rtx4090"}) {
+    for (const char* batch : {"1", "2", "3", "4", "6", "8", "12", "16"}) {
+      const Plan plan = *MakePlan(
+          Request("llama-3.2-1b", {{"batch", batch}, {"sequence", "2048"}, {"parallel", "dp=8,zero=3"}}, card));
+      if (plan.fits == true) EXPECT_GE(plan.target->margin_bytes, 0) << card << ", batch " << batch;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace memstrata::plan

@@ -42,13 +42,18 @@ namespace {
 std::string ProcessesText(int64_t count) { return count == 1 ? "1 process" : fmt::format("{} processes", count); }
 
 // Returns how many there are. llama.cpp has one for all devices of a replica; the others one for each device.
-int64_t AddProcesses(Plan& plan) {
+int64_t AddProcesses(const std::optional<Profile>& profile, Plan& plan) {
   const Workload& w = plan.workload;
   const bool is_llama_cpp = w.engine == Engine::kLlamaCpp;
   const int64_t count = is_llama_cpp ? w.parallel.data : w.parallel.DeviceCount();
   std::string how = ProcessesText(count);
   if (plan.model.parameter_count > 0)
     how += is_llama_cpp ? ", one for each replica" : ", one for each device, with the framework loaded";
+  if (profile && profile->host_process_bytes) {
+    plan.host_lines.push_back(
+        MeasuredLine("processes", *profile->host_process_bytes, static_cast<double>(count), *profile));
+    return count;
+  }
   const Constant& each = GetConstant(is_llama_cpp ? "host_native_process_bytes" : "host_process_bytes");
   plan.host_lines.push_back(LineOfConstant("processes", each, static_cast<double>(count), std::move(how)));
   return count;
@@ -82,9 +87,9 @@ Line LoadLine(const Plan& plan, uint64_t weights) {
 
 }  // namespace
 
-void AddHost(Plan& plan) {
+void AddHost(const std::optional<Profile>& profile, Plan& plan) {
   const Workload& w = plan.workload;
-  const int64_t processes = AddProcesses(plan);
+  const int64_t processes = AddProcesses(profile, plan);
   const int64_t workers = w.data_workers * w.parallel.DeviceCount();
   plan.cpu_cores = processes + workers;
   if (workers > 0) {

@@ -5,7 +5,8 @@
 
 namespace memstrata::plan {
 
-void AddHost(Plan& plan);
+/// `profile`: what real runs corrected, if there is one.
+void AddHost(const std::optional<Profile>& profile, Plan& plan);
 void AddStorage(Plan& plan);
 
 }  // namespace memstrata::plan

@@ -42,6 +42,23 @@ TEST_P(MeasuredStepTest, IsSimulatedWithinOnePercent) {
   EXPECT_NEAR(static_cast<double>(plan->devices[0].framework_peak_bytes), measured, 0.01 * measured);
 }
 
+// At 2,048 tokens the attention's scores decide the peak of eager attention: TinyLlama 1.1B, the same loop in float32.
+TEST(MeasuredStep, ScoresOfEagerAttentionDecideThePeak) {
+  constexpr double kMeasured = 55'562'823'168;
+  PlanRequest request;
+  request.model = *DescribeConfig(
+      R"({"model_type": "llama", "hidden_size": 2048, "intermediate_size": 5632, "num_hidden_layers": 22,
+          "num_attention_heads": 32, "num_key_value_heads": 4, "vocab_size": 32000, "tie_word_embeddings": false})",
+      "measured");
+  for (const auto& [key, value] :
+       {std::pair{"batch", "2"}, {"sequence", "2048"}, {"precision", "fp32"}, {"attention", "eager"}})
+    ASSERT_TRUE(SetInput(request.workload, key, value));
+  request.card = *FindCard("h100-80g");
+  const Result<Plan> plan = MakePlan(request);
+  ASSERT_TRUE(plan);
+  EXPECT_NEAR(static_cast<double>(plan->devices[0].framework_peak_bytes), kMeasured, 0.005 * kMeasured);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Families, MeasuredStepTest,
     testing::Values(MeasuredStep{kGranite, "bf16", 2748341760}, MeasuredStep{kGranite, "bf16_autocast", 4027958784},

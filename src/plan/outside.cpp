@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "plan/constants.h"
 
 namespace memstrata::plan {
@@ -9,11 +11,18 @@ namespace {
 
 constexpr uint64_t kWorkspaceBytes = 8'519'680;                     // :4096:2:16:8
 constexpr uint64_t kLargeWorkspaceBytes = uint64_t{32} << 20;       // :4096:8
+constexpr uint64_t kInstinctWorkspaceBytes = uint64_t{128} << 20;   // of ROCm from MI300 on
 constexpr uint64_t kSmallEngineWorkspaceBytes = uint64_t{4} << 20;  // TransformerEngine's, from Hopper on 32 MiB
 constexpr uint64_t kGroupedStreams = 4;                             // that it runs the products of a group on
 constexpr double kHopper = 9.0;
 
 bool IsHopperOrLater(const std::optional<Card>& card) { return card && card->compute_capability >= kHopper; }
+
+bool IsAmd(const std::optional<Card>& card) { return card && card->vendor == "amd"; }
+
+bool IsInstinct300OrLater(const std::optional<Card>& card) {
+  return IsAmd(card) && (card->architecture == "cdna3" || card->architecture == "cdna4");
+}
 
 uint64_t EngineWorkspaceBytes(const std::optional<Card>& card) {
   return IsHopperOrLater(card) ? kLargeWorkspaceBytes : kSmallEngineWorkspaceBytes;
@@ -51,12 +60,20 @@ Line LineOfConstant(std::string term, const Constant& constant, double count, st
           ""};
 }
 
+Line MeasuredLine(std::string term, const Constant& constant, double count, const Profile& profile) {
+  Line line = LineOfConstant(std::move(term), constant, count, constant.how);
+  line.basis = Basis::kMeasured;
+  line.source = profile.name;
+  return line;
+}
+
 bool UsesCuda(const std::optional<Card>& card) {
   const std::string_view vendor = card ? std::string_view(card->vendor) : "";
   return vendor.empty() || vendor == "nvidia" || vendor == "amd";
 }
 
 uint64_t WorkspaceBytes(const std::optional<Card>& card, bool is_deterministic) {
+  if (IsInstinct300OrLater(card)) return kInstinctWorkspaceBytes;
   return is_deterministic || IsHopperOrLater(card) ? kLargeWorkspaceBytes : kWorkspaceBytes;
 }
 
@@ -67,10 +84,11 @@ Line WorkspaceLine(const PlanRequest& request) {
   Line line{"workspace",
             each * count,
             each * count,
-            kLargeWorkspaceBytes * count,
+            std::max(each, kLargeWorkspaceBytes) * count,
             Basis::kComputed,
-            fmt::format("{} cuBLAS workspace(s) of {} B", count, each),
-            "PyTorch's documentation of CUBLAS_WORKSPACE_CONFIG",
+            fmt::format("{} {} workspace(s) of {} B", count, IsAmd(request.card) ? "hipBLAS" : "cuBLAS", each),
+            IsAmd(request.card) ? "PyTorch's test of workspaces (test_cuda.py)"
+                                : "PyTorch's documentation of CUBLAS_WORKSPACE_CONFIG",
             true,
             "deterministic"};
   if (w.engine == Engine::kMegatron && w.task == Task::kTrain) {
@@ -119,6 +137,8 @@ void AddOutsideLines(const PlanRequest& request, DevicePlan& device) {
     line.how = "driver, runtime and kernels of one process on this card";
     line.source = request.card->source;
   }
+  if (request.profile && request.profile->workload_context_bytes)
+    line = MeasuredLine("context", *request.profile->workload_context_bytes, 1, *request.profile);
   device.lines.push_back(std::move(line));
   const int64_t communicators = CommunicatorCount(request.workload);
   if (communicators == 0 || !UsesCuda(request.card)) return;

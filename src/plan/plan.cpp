@@ -327,6 +327,8 @@ std::vector<Diagnostic> FillDefaults(PlanRequest& request) {
   for (const int64_t most : {model.max_positions, LearnedPositions(model) - w.new_tokens}) {
     if (!w.given.contains("sequence") && most > 0) w.sequence = std::min(w.sequence, most);
   }
+  // Generation asks for the scores of the prompt's last token alone.
+  if (w.task == Task::kGenerate && !w.given.contains("logits-to-keep")) w.logits_to_keep = 1;
   // Training in full is of weights in the precision, whatever format they are read from.
   const bool keeps_format = w.task != Task::kTrain || w.TrainsAdapters();
   if (!w.given.contains("weights") && model.stored_format && keeps_format) {
@@ -371,10 +373,18 @@ void Explain(const PlanRequest& request, Plan& plan) {
         {"info", "unused_keys", fmt::format("Keys of the configuration that the plan does not use: {}.", keys)});
   }
   if (!CanSimulate(request.model, request.workload) && request.workload.engine == Engine::kTorch &&
-      request.workload.task == Task::kTrain) {
+      request.workload.task != Task::kServe) {
     plan.diagnostics.push_back(
         {"info", "closed_form",
          "This case is planned by closed forms, not by a simulated step; its bounds are wider."});
+  }
+  const bool is_split_by_compiler = request.workload.is_compiled && request.workload.engine == Engine::kTorch &&
+                                    request.workload.parallel.DeviceCount() > 1;
+  if (is_split_by_compiler) {
+    plan.diagnostics.push_back(
+        {"info", "compiled_in_parts",
+         "On several devices the compiler makes a graph of each bucket or layer, not one of the whole step; what these "
+         "keep for their backward besides is not in the plan."});
   }
   if (request.card && IsWeightOnly(*request.card, request.workload)) {
     plan.diagnostics.push_back(
@@ -441,7 +451,7 @@ Result<Plan> MakePlan(PlanRequest request) {
   plan.workload = request.workload;
   plan.devices = MakeDevices(request);
   Judge(request, plan);
-  AddHost(plan);
+  AddHost(request.profile, plan);
   AddStorage(plan);
   if (!request.model.assumed_structure.empty()) {
     WidenToAssumed(plan.host_lines);

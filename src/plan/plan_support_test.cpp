@@ -15,6 +15,19 @@ bool Says(const std::vector<std::string>& texts, std::string_view part) {
                      [&](const std::string& text) { return text.find(part) != std::string::npos; });
 }
 
+TEST(Workspaces, AreOfTheCardsLibrary) {
+  const auto workspace = [](const char* card) {
+    const Plan plan = *MakePlan(Request("gpt2", {{"sequence", "64"}}, card));
+    for (const Line& line : plan.devices[0].lines) {
+      if (line.term == "workspace") return line.bytes;
+    }
+    return uint64_t{0};
+  };
+  EXPECT_EQ(workspace("mi300x"), 2 * (uint64_t{128} << 20));
+  EXPECT_EQ(workspace("mi250x"), 2 * uint64_t{8'519'680});
+  EXPECT_EQ(workspace("h100-80g"), 2 * (uint64_t{32} << 20));
+}
+
 TEST(Support, EnginesUnpackWeightsThatACardDoesNotMultiply) {
   const std::initializer_list<std::pair<const char*, const char*>> inputs = {
       {"task", "serve"}, {"engine", "vllm"}, {"weights", "fp8"}};

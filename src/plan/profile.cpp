@@ -134,6 +134,28 @@ void BoundPeak(const Profile& profile, const Constant& offset, DevicePlan& devic
   device.framework_peak_high_bytes = high;
 }
 
+// Fewer runs than tell bounds have those of the built-in constant around them.
+void FitProcesses(const std::vector<CalibrationSample>& samples, Profile& profile) {
+  for (const ProcessConstant& constant : kProcessConstants) {
+    std::vector<double> values;
+    for (const CalibrationSample& sample : samples) {
+      if (sample.*constant.measured) values.push_back(static_cast<double>(*(sample.*constant.measured)));
+    }
+    if (values.empty()) continue;
+    const size_t count = values.size();
+    Constant fitted = SpreadOf(std::move(values));
+    fitted.how = fmt::format("{}: smallest, median and largest of {} measured run(s).", constant.what, count);
+    if (static_cast<int64_t>(count) < kSessionsForBounds) {
+      const Constant& usual = GetConstant(constant.name);
+      fitted.low *= usual.low / usual.best;
+      fitted.high *= usual.high / usual.best;
+      fitted.how =
+          fmt::format("{}: median of {} measured run(s), within the built-in constant's bounds.", constant.what, count);
+    }
+    profile.*constant.fitted = std::move(fitted);
+  }
+}
+
 }  // namespace
 
 uint64_t WorkingBytes(const DevicePlan& device) {
@@ -169,6 +191,7 @@ Profile FitProfile(const std::vector<CalibrationSample>& samples) {
   profile.peak_offset_bytes.how = fmt::format(
       "Measured minus planned peak of the framework: smallest, median and largest of {} sessions.", samples.size());
   FitPeakRatio(samples, profile);
+  FitProcesses(samples, profile);
   if (ratios.empty()) return profile;
   profile.reserved_per_allocated = SpreadOf(ratios);
   profile.reserved_per_allocated->how =
@@ -186,6 +209,9 @@ std::string ProfileToml(const Profile& profile) {
   if (profile.working_share) text += ConstantToml("working_share", *profile.working_share);
   if (profile.peak_ratio) text += ConstantToml(profile.peak_constant, *profile.peak_ratio);
   if (profile.reserved_per_allocated) text += ConstantToml("reserved_per_allocated", *profile.reserved_per_allocated);
+  for (const ProcessConstant& constant : kProcessConstants) {
+    if (profile.*constant.fitted) text += ConstantToml(constant.name, *(profile.*constant.fitted));
+  }
   return text;
 }
 
@@ -216,6 +242,11 @@ Result<Profile> ParseProfile(std::string_view toml_text, std::string name) {
   if (document.tables.contains("reserved_per_allocated")) {
     MEMSTRATA_ASSIGN_OR_RETURN(profile.reserved_per_allocated,
                                ReadConstant(document, "reserved_per_allocated", 1, kLargestRatio));
+  }
+  for (const ProcessConstant& constant : kProcessConstants) {
+    const std::string name(constant.name);
+    if (!document.tables.contains(name)) continue;
+    MEMSTRATA_ASSIGN_OR_RETURN(profile.*constant.fitted, ReadConstant(document, name, 0, kLargestOffset));
   }
   return profile;
 }

@@ -25,7 +25,11 @@ struct Profile {
   std::string peak_constant;
   std::optional<Constant> peak_ratio;
   std::optional<Constant> reserved_per_allocated;  // nothing when no recording tells what was reserved
-  std::string name;                                // the file that it was read from
+  /// Built-in constants in their own names, fitted anew where sessions are of measured runs: of a process on its device
+  /// beside its framework and its communicators, and of one in host memory beside what the plan names there.
+  std::optional<Constant> workload_context_bytes;
+  std::optional<Constant> host_process_bytes;
+  std::string name;  // the file that it was read from
 };
 
 /// One recording beside its plan.
@@ -36,10 +40,27 @@ struct CalibrationSample {
   std::optional<uint64_t> reserved_peak_bytes;
   uint64_t working_bytes = 0;  // of the planned peak, what comes and goes
   std::string peak_constant;   // the built-in constant that bounds the plan, empty: none does
+  /// Of measured runs alone, as the profile's constants of these names.
+  std::optional<uint64_t> workload_context_bytes;
+  std::optional<uint64_t> host_process_bytes;
 
   int64_t CorrectionBytes() const {
     return static_cast<int64_t>(measured_peak_bytes) - static_cast<int64_t>(planned_peak_bytes);
   }
+};
+
+/// A constant of one process that a measured run tells.
+struct ProcessConstant {
+  std::string_view name;
+  std::optional<Constant> Profile::*fitted;
+  std::optional<uint64_t> CalibrationSample::*measured;
+  std::string_view what;
+};
+inline constexpr ProcessConstant kProcessConstants[] = {
+    {"workload_context_bytes", &Profile::workload_context_bytes, &CalibrationSample::workload_context_bytes,
+     "Device memory of a process beside its framework and its communicators"},
+    {"host_process_bytes", &Profile::host_process_bytes, &CalibrationSample::host_process_bytes,
+     "Host memory of a process beside the plan's other lines, where the host holds most"},
 };
 
 /// Lines inside the framework's peak that do not stay.

@@ -189,6 +189,32 @@ void MoveToHost(const Workload& workload, StateSizes& sizes) {
   if (workload.offload == Offload::kOptimizerAndWeights) sizes.host_bytes += std::exchange(sizes.weight_bytes, 0);
 }
 
+// The embedding and the head stay gathered in the computing format, a layer and the one fetched ahead come and go, and
+// one layer's gradient is whole, or, of frozen layers, none.
+uint64_t GatheredBytes(const RankParameters& rank, const Workload& workload) {
+  const auto compute = static_cast<double>(ComputeBytes(workload.precision));
+  const int64_t layers = workload.TrainsAdapters() ? 2 : 3;
+  return static_cast<uint64_t>(compute * static_cast<double>(layers * rank.largest_layer + rank.outside_layers));
+}
+
+// Beside frozen weights, which `sizes` has; both are divided where the weights are.
+void SizeAdapters(const RankParameters& rank, const Workload& workload, StateSizes& sizes) {
+  const Parallel& parallel = workload.parallel;
+  const auto adapters = static_cast<double>(rank.adapters);
+  sizes.gradient_each = 4;
+  sizes.optimizer_each = 8;
+  const bool is_sharded = parallel.sharding >= Sharding::kZero3 && !workload.keeps_frozen_gathered;
+  if (is_sharded) {
+    sizes.dense_shards = sizes.expert_shards =
+        static_cast<double>(parallel.data * parallel.context) / static_cast<double>(parallel.replicas);
+    sizes.gathered_bytes = GatheredBytes(rank, workload);
+  }
+  const auto held = [&](double bytes) { return static_cast<uint64_t>(bytes / sizes.dense_shards); };
+  sizes.gradient_bytes = held(sizes.gradient_each * adapters);
+  sizes.optimizer_bytes = held(sizes.optimizer_each * adapters);
+  sizes.weight_bytes = held(static_cast<double>(sizes.weight_bytes) + 4 * adapters);
+}
+
 }  // namespace
 
 StateSizes SizesOfStates(const ModelDescription& model, const RankParameters& rank, const Workload& workload) {
@@ -204,12 +230,7 @@ StateSizes SizesOfStates(const ModelDescription& model, const RankParameters& ra
   sizes.weight_bytes = static_cast<uint64_t>(std::llround(sizes.weight_each * total));
   if (workload.task != Task::kTrain) return sizes;
   if (workload.TrainsAdapters()) {
-    const auto adapters = static_cast<double>(rank.adapters);
-    sizes.gradient_each = 4;
-    sizes.optimizer_each = 8;
-    sizes.gradient_bytes = static_cast<uint64_t>(sizes.gradient_each * adapters);
-    sizes.optimizer_bytes = static_cast<uint64_t>(sizes.optimizer_each * adapters);
-    sizes.weight_bytes += static_cast<uint64_t>(4 * adapters);
+    SizeAdapters(rank, workload, sizes);
     return sizes;
   }
   sizes.gradient_each = profile.gradient_bytes_each > 0 ? profile.gradient_bytes_each
@@ -234,14 +255,10 @@ StateSizes SizesOfStates(const ModelDescription& model, const RankParameters& ra
   sizes.optimizer_bytes = held(sizes.optimizer_each, parallel.sharding >= Sharding::kZero1);
   MoveToHost(workload, sizes);
   if (parallel.sharding >= Sharding::kZero3) {
-    // The embedding and the head stay gathered in the computing format, a layer and the one fetched ahead come and go,
-    // and one layer's gradient is whole.
-    const auto compute = static_cast<double>(ComputeBytes(workload.precision));
-    sizes.gathered_bytes =
-        static_cast<uint64_t>(compute * static_cast<double>(3 * rank.largest_layer + rank.outside_layers));
+    sizes.gathered_bytes = GatheredBytes(rank, workload);
     if (profile.keeps_gathered_in_pipeline && parallel.pipeline > 1) {
       // Nothing is resharded between micro-batches: all weights in the computing format, all gradients in float32.
-      sizes.gathered_bytes = static_cast<uint64_t>((compute + 4) * total);
+      sizes.gathered_bytes = static_cast<uint64_t>((static_cast<double>(ComputeBytes(workload.precision)) + 4) * total);
     }
   }
   return sizes;

@@ -53,14 +53,20 @@ void AddStates(const PlanRequest& request, const RankParameters& rank, DevicePla
   const char* source = "bytes for each parameter by setup, docs/explanation/planning.md";
   const Sharding sharding = w.parallel.sharding;
   const auto how = [&](double each, Sharding least, bool is_on_host) {
-    if (w.TrainsAdapters()) return fmt::format("{} B x {} parameters of adapters", each, rank.adapters);
+    if (w.TrainsAdapters()) {
+      const std::string shared = sizes.dense_shards > 1 ? fmt::format(" / {} ranks", sizes.dense_shards) : "";
+      return fmt::format("{} B x {} parameters of adapters{}", each, rank.adapters, shared);
+    }
     return StateFormula(each, rank, sizes, sharding >= least, is_on_host);
   };
   const bool has_host = w.offload != Offload::kNone;
   std::string weights_how =
       StateFormula(sizes.weight_each, rank, sizes, !w.TrainsAdapters() && sharding >= Sharding::kZero3,
                    w.offload == Offload::kOptimizerAndWeights);
-  if (w.TrainsAdapters()) weights_how += fmt::format(" + 4 B x {} of adapters", rank.adapters);
+  if (w.TrainsAdapters()) {
+    weights_how += fmt::format(" + 4 B x {} of adapters", rank.adapters);
+    if (sizes.dense_shards > 1) weights_how = fmt::format("({}) / {} ranks", weights_how, sizes.dense_shards);
+  }
   device.lines.push_back(Computed("weights", static_cast<double>(sizes.weight_bytes), weights_how, source, true,
                                   "precision, weights, parallel"));
   device.states.parameters = sizes.weight_bytes;
@@ -74,8 +80,8 @@ void AddStates(const PlanRequest& request, const RankParameters& rank, DevicePla
   if (sizes.gathered_bytes > 0) {
     device.lines.push_back(
         Spread(Computed("communication", static_cast<double>(sizes.gathered_bytes),
-                        fmt::format("a layer of {} parameters and the next one gathered, and one whole gradient",
-                                    rank.largest_layer),
+                        fmt::format("a layer of {} parameters and the next one gathered{}", rank.largest_layer,
+                                    w.TrainsAdapters() ? "" : ", and one whole gradient"),
                         "FSDP's prefetch of one layer", false, "parallel"),
                "gathered_layers"));
   }
@@ -215,16 +221,18 @@ void AddVision(const PlanRequest& request, int64_t stage, DevicePlan& device) {
              "expert_activations"));
 }
 
-// Each rank reads the whole checkpoint before its shard is made.
+// Frozen layers that stay gathered are there beside this rank's part of them.
 void AddLoadCopy(const PlanRequest& request, DevicePlan& device) {
   const Workload& w = request.workload;
-  if (w.task != Task::kTrain || !w.TrainsAdapters() || w.parallel.sharding < Sharding::kZero3) return;
+  if (w.task != Task::kTrain || !w.TrainsAdapters() || !w.keeps_frozen_gathered ||
+      w.parallel.sharding < Sharding::kZero3)
+    return;
   const double bytes = static_cast<double>(device.states.parameters) / static_cast<double>(w.parallel.data);
-  device.lines.push_back(Spread(
-      Computed("load_copy", bytes,
-               fmt::format("the whole checkpoint and its shard of 1 / {} at once while loading", w.parallel.data),
-               "Lightning-AI/litgpt resource tables, LoRA with FSDP", false, "parallel"),
-      "load_copy_line"));
+  device.lines.push_back(
+      Spread(Computed("load_copy", bytes,
+                      fmt::format("its shard of 1 / {} beside the weights that stay whole", w.parallel.data),
+                      "Lightning-AI/litgpt resource tables, LoRA with FSDP", false, "parallel, frozen-gathered"),
+             "load_copy_line"));
 }
 
 void AddActivations(const PlanRequest& request, int64_t stage, DevicePlan& device) {

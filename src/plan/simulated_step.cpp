@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "plan/constants.h"
+#include "plan/deep_simulation.h"
 #include "plan/eager/bart_model.h"
 #include "plan/eager/deberta_model.h"
 #include "plan/eager/decoder_model.h"
@@ -124,7 +125,12 @@ SimulationOptions OptionsOf(const PlanRequest& request) {
   const Card& card = *request.card;
   if (card.multiprocessor_count > 0) options.device.multiprocessor_count = card.multiprocessor_count;
   if (card.threads_per_multiprocessor > 0) options.device.threads_per_multiprocessor = card.threads_per_multiprocessor;
-  if (card.visible_bytes > card.context_bytes) options.device_limit_bytes = card.visible_bytes - card.context_bytes;
+  // What the allocator can get: the card without the process's other lines.
+  uint64_t outside_bytes = card.context_bytes;
+  if (UsesCuda(request.card))
+    outside_bytes +=
+        static_cast<uint64_t>(GetConstant("communicator_bytes").best) * static_cast<uint64_t>(CommunicatorCount(w));
+  if (card.visible_bytes > outside_bytes) options.device_limit_bytes = card.visible_bytes - outside_bytes;
   return options;
 }
 
@@ -191,6 +197,7 @@ std::string FormulaOf(Category category, uint64_t bytes, const PlanRequest& requ
     const std::string shared = ranks > 1 ? fmt::format(" / {} ranks", ranks) : "";
     return fmt::format("{:.6g} B x {} parameters{}", each, request.model.parameter_count, shared);
   }
+  if (category == Category::kCommunication) return fmt::format("one of {} ranks", w.parallel.data);
   const auto* encoder = std::get_if<EncoderSpec>(&request.model.step);
   const bool is_of_images = encoder != nullptr && !encoder->text;
   return is_of_images ? fmt::format("batch of {} images, {}", w.batch, Name(w.precision))
@@ -214,8 +221,10 @@ void AddLines(const SimulationResult& result, const PlanRequest& request, Device
               "simulated step of transformers 4.57 on PyTorch 2.7",
               term.is_persistent,
               term.changed_by};
+    if (term.category == Category::kCommunication)  // buckets stay, what is gathered goes
+      line.is_persistent = request.workload.parallel.sharding == Sharding::kNone;
     line.how = fmt::format("{}: {}", term.what, FormulaOf(term.category, bytes, request));
-    if (!term.is_persistent) {
+    if (!line.is_persistent) {
       line.low_bytes = scaled(bytes, spread.low);
       line.high_bytes = scaled(bytes, spread.high);
     }
@@ -284,14 +293,22 @@ bool IsOnOneDevice(const ModelDescription& model, const Workload& w) {
   if (p.DeviceCount() == 1) return true;
   if (p.DeviceCount() != p.data || p.expert > 1 || p.replicas > 1 || w.task != Task::kTrain) return false;
   if (p.sharding == Sharding::kNone) return true;
-  // One stack of layers, trained as a whole.
+  // What is gathered goes again; fully_shard takes no scalar parameter, and contrasting models have one.
   const auto* encoder = std::get_if<EncoderSpec>(&model.step);
   const bool is_decoder = model.decoder() != nullptr && model.decoder()->experts.count == 0;
   const bool is_encoder = encoder != nullptr && encoder->text.has_value() != encoder->image.has_value() &&
                           encoder->text_stack.order.empty();
-  const bool has_one_stack = is_decoder || is_encoder;
-  return p.sharding == Sharding::kZero3 && has_one_stack && !w.TrainsAdapters() &&
+  const bool is_layered = is_decoder || is_encoder || std::holds_alternative<T5Spec>(model.step);
+  return p.sharding == Sharding::kZero3 && is_layered && !w.keeps_frozen_gathered &&
          w.recompute != Recompute::kFullReentrant;
+}
+
+SimulationResult OfSpec(const DecoderSpec& spec, const SimulationOptions& options) {
+  return eager::Simulate(
+      [&spec](eager::Tape& tape, eager::DType dtype, const eager::AdapterOptions& adapters) {
+        return eager::MakeDecoder(tape, spec, dtype, adapters);
+      },
+      options);
 }
 
 }  // namespace
@@ -312,6 +329,7 @@ DevicePlan SimulateDevice(const PlanRequest& request) {
   const SimulationOptions options = OptionsOf(request);
   const ModelDescription& model = request.model;
   const auto simulate = [&model](const SimulationOptions& these) {
+    if (model.decoder() != nullptr && IsDeep(*model.decoder())) return SimulateDeep(*model.decoder(), these, OfSpec);
     return eager::Simulate(
         [&model](eager::Tape& tape, eager::DType dtype, const eager::AdapterOptions& adapters) {
           return MakeModel(model, tape, dtype, adapters);

@@ -272,6 +272,7 @@ bool* FlagOf(Workload& w, std::string_view name) {
   if (name == "clip-gradients") return &w.clips_gradients;
   if (name == "compile") return &w.is_compiled;
   if (name == "deterministic") return &w.is_deterministic;
+  if (name == "frozen-gathered") return &w.keeps_frozen_gathered;
   if (name == "grouped-experts") return &w.groups_experts;
   if (name == "gathered-tokens") return &w.gathers_tokens;
   return nullptr;
@@ -391,6 +392,7 @@ std::vector<std::pair<std::string, std::string>> EffectiveInputs(const Workload&
           {"clip-gradients", flag(w.clips_gradients)},
           {"compile", flag(w.is_compiled)},
           {"deterministic", flag(w.is_deterministic)},
+          {"frozen-gathered", flag(w.keeps_frozen_gathered)},
           {"grouped-experts", flag(w.groups_experts)},
           {"gathered-tokens", flag(w.gathers_tokens)},
           {"deferred-head-gradients", number(w.deferred_head_gradients)},

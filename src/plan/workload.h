@@ -152,6 +152,7 @@ struct Workload {
   bool clips_gradients = false;
   bool is_compiled = false;
   bool is_deterministic = false;
+  bool keeps_frozen_gathered = false;   // adapters beside sharded weights: what is frozen stays whole once gathered
   bool groups_experts = true;           // products of all experts in one kernel
   bool gathers_tokens = true;           // all ranks that share the experts gather each other's tokens
   int64_t deferred_head_gradients = 0;  // micro-batches whose share of the head's gradient waits for a later moment
@@ -230,6 +231,9 @@ inline constexpr InputHelp kWorkloadInputs[] = {
     {"--compile", "YES|NO", "Whether the step is compiled with torch.compile (default no)"},
     {"--deterministic", "YES|NO",
      "Whether products are deterministic, with CUBLAS_WORKSPACE_CONFIG=:4096:8 (default no)"},
+    {"--frozen-gathered", "YES|NO",
+     "With adapters and zero=3: whether frozen layers stay whole once they are gathered, as in PyTorch's "
+     "FullyShardedDataParallel, which lets go of a layer when its gradients come (default no)"},
     {"--grouped-experts", "YES|NO",
      "Whether the products of a rank's experts run as one grouped product, on streams of their own (default yes)"},
     {"--gathered-tokens", "YES|NO",

@@ -20,7 +20,8 @@ class Decoder final : public EagerModel {
   Decoder(Tape& tape, const DecoderSpec& spec, DType dtype, const AdapterOptions& adapters)
       : spec_(spec),
         parameters_(tape, WithSingleExperts(DecoderParameters(spec)), DecoderBuffers(spec), dtype, adapters) {
-    if (adapters.IsUsed()) parameters_.AddAdapters(tape, adapters);
+    is_adapted_ = adapters.IsUsed();
+    if (is_adapted_) parameters_.AddAdapters(tape, adapters);
     for (int64_t i = 0; i < spec.layer_count; ++i) layers_.push_back(FindLayer(i));
     final_norm_ = NormLayer::Find(parameters_, "norm", spec.norm);
     head_ = LinearLayer::Find(parameters_, spec.ties_head ? "embed_tokens" : "lm_head");
@@ -106,8 +107,9 @@ class Decoder final : public EagerModel {
     KvCache* cache = nullptr;
   };
 
-  Tensor Embed(Tape& tape, const Tensor& ids) {
+  Tensor Embed(Tape& tape, const Tensor& ids, CheckpointKind checkpoint) {
     Tensor hidden = Embedding(tape, parameters_.Get("embed_tokens.weight"), ids);
+    if (is_adapted_ && checkpoint != CheckpointKind::kNone) hidden.requires_grad = true;  // recomputing asks for it
     if (Parameter* positions = parameters_.Find("embed_positions.weight")) {
       const int64_t rows = spec_.has_position_per_sample ? ids.shape[0] : 1;
       const Tensor index = tape.Empty({rows, ids.shape[1]}, DType::kInt64);
@@ -121,7 +123,7 @@ class Decoder final : public EagerModel {
     auto context = std::make_shared<Context>();
     context->options = options;
     context->cache = options.checkpoint == CheckpointKind::kNone || !tape.grad_enabled() ? cache : nullptr;
-    Tensor hidden = Embed(tape, inputs.ids);
+    Tensor hidden = Embed(tape, inputs.ids, tape.grad_enabled() ? options.checkpoint : CheckpointKind::kNone);
     const Tensor positions = tape.Empty({inputs.ids.shape[1]}, DType::kInt64);
     const int64_t past = cache != nullptr && !cache->keys.empty() ? cache->keys[0].shape[2] : 0;
     const int64_t queries = inputs.ids.shape[1];
@@ -354,6 +356,7 @@ class Decoder final : public EagerModel {
 
   DecoderSpec spec_;
   ParameterSet parameters_;
+  bool is_adapted_ = false;  // what is frozen has no gradients, adapters beside it do
   std::vector<DecoderLayer> layers_;
   std::vector<Tensor> moved_tables_;  // of positions, of each layer that has one
   NormLayer final_norm_;

@@ -11,8 +11,8 @@ ParameterSet::ParameterSet(Tape& tape, const std::vector<ParameterSpec>& specs, 
   for (const ParameterSpec& spec : specs) {
     const bool is_packed = adapters.frozen_linear_bits > 0 && IsLinearMatrix(spec) && !spec.keeps_precision;
     const Shape shape(spec.shape.begin(), spec.shape.end());
-    by_name_[spec.name] =
-        is_packed ? &AddPacked(tape, shape, dtype, adapters.frozen_linear_bits) : &Add(tape, shape, dtype, spec.layer);
+    by_name_[spec.name] = is_packed ? &AddPacked(tape, shape, dtype, adapters.frozen_linear_bits, spec.layer)
+                                    : &Add(tape, shape, dtype, spec.layer);
   }
   for (const BufferSpec& spec : buffers) {
     Shape shape(spec.shape.begin(), spec.shape.end());
@@ -30,7 +30,7 @@ Parameter& ParameterSet::Add(Tape& tape, const Shape& shape, DType dtype, int64_
   return parameter;
 }
 
-Parameter& ParameterSet::AddPacked(Tape& tape, const Shape& shape, DType dtype, double bits) {
+Parameter& ParameterSet::AddPacked(Tape& tape, const Shape& shape, DType dtype, double bits, int64_t layer) {
   Parameter& parameter = parameters_.emplace_back();
   const auto packed_bytes = static_cast<int64_t>(static_cast<double>(ElementCount(shape)) * bits / 8.0);
   parameter.value = tape.Empty({packed_bytes}, DType::kBool, Category::kParameter);
@@ -38,6 +38,8 @@ Parameter& ParameterSet::AddPacked(Tape& tape, const Shape& shape, DType dtype, 
   parameter.value.dtype = dtype;
   parameter.value.parameter = &parameter;
   parameter.is_quantized = true;
+  parameter.packed_bytes = static_cast<uint64_t>(packed_bytes);
+  parameter.layer = layer;
   return parameter;
 }
 

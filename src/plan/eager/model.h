@@ -79,7 +79,7 @@ class ParameterSet {
 
  private:
   Parameter& Add(Tape& tape, const Shape& shape, DType dtype, int64_t layer);
-  Parameter& AddPacked(Tape& tape, const Shape& shape, DType dtype, double bits);
+  Parameter& AddPacked(Tape& tape, const Shape& shape, DType dtype, double bits, int64_t layer);
 
   std::vector<ParameterSpec> specs_;
   std::deque<Parameter> parameters_;

@@ -14,10 +14,10 @@ namespace memstrata::plan::eager {
 
 class ShardedParameters {
  public:
-  /// `parameters` lie on the host; each group is moved to the device and cut there. The parts have `stored`, what is
-  /// gathered has the parameters' own number format, gradients are reduced in `stored`.
+  /// `parameters` lie on the host; each group is moved to the device and cut there. Where `widened` is given, parts and
+  /// their gradients have it, and what is gathered has the parameters' own number format; else all have that.
   ShardedParameters(Tape& tape, std::deque<Parameter>& parameters, int64_t layer_count, int64_t rank_count,
-                    DType stored);
+                    std::optional<DType> widened);
 
   /// Around the forward of the whole model: what is outside of layers stays gathered until the backward is over.
   void BeginForward();
@@ -33,7 +33,8 @@ class ShardedParameters {
     Tensor whole;
     Tensor part;
     Tensor part_gradient;
-    int64_t part_count = 0;  // elements, with those that only fill up
+    uint64_t part_bytes = 0;   // with the rows that only fill up
+    uint64_t whole_bytes = 0;  // of all ranks' parts, as they are gathered
   };
   struct Group {
     std::vector<Member> members;
@@ -41,10 +42,12 @@ class ShardedParameters {
     bool is_whole = false;
     bool is_reduced = false;
 
-    int64_t PartCount() const;
+    uint64_t WholeBytes() const;
   };
 
-  void Cut(Group& group, int64_t rank_count);
+  void Cut(Group& group);
+  void CutMember(Member& member);
+  Tensor Buffer(uint64_t size_bytes, Category category);
   void StartGather(Group& group);
   void FinishGather(Group& group, bool is_forward);
   void GiveBack(Group& group);
@@ -53,7 +56,7 @@ class ShardedParameters {
 
   Tape& tape_;
   int64_t rank_count_;
-  DType stored_;
+  std::optional<DType> widened_;
   std::vector<Group> layers_;
   Group rest_;
   Tensor last_gathered_;  // of the forward, kept while the next layer's is on its way

@@ -30,8 +30,9 @@ class Run {
     tape_.set_parameters_on_host(false);
     std::deque<Parameter>& parameters = model_->parameters().all();
     if (is_sharded) {
+      const std::optional<DType> widened = options_.autocast ? std::optional(options_.parameter_dtype) : std::nullopt;
       shards_ = std::make_unique<ShardedParameters>(tape_, parameters, options_.sharded_layer_count,
-                                                    options_.rank_count, options_.parameter_dtype);
+                                                    options_.rank_count, widened);
       tape_.set_shards(shards_.get());
     } else if (options_.rank_count > 1) {
       buckets_ = std::make_unique<GradientBuckets>(tape_, parameters);

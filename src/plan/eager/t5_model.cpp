@@ -41,6 +41,8 @@ class T5 final : public EagerModel {
     if (adapters.IsUsed()) parameters_.AddAdapters(tape, adapters);
     encoder_ = FindStack("encoder", spec.encoder_layers);
     decoder_ = FindStack("decoder", spec.decoder_layers);
+    for (const char* beside : {"encoder.final_norm.weight", "decoder.final_norm.weight"})
+      parameters_.Get(beside).layer = -1;
     head_ = LinearLayer::Find(parameters_, spec.ties_head ? "tokens" : "lm_head");
   }
 
@@ -155,7 +157,8 @@ class T5 final : public EagerModel {
     const Tensor scores = BatchMatmul(tape, query, View(key, {k[0], k[1], k[3], k[2]}));
     if (!bias.defined()) bias = PositionBias(tape, layer, mask, x.shape[1], k[2]);
     const Tensor biased = AddInPlace(tape, scores, bias);
-    Tensor weights = Cast(tape, Softmax(tape, Cast(tape, biased, DType::kFloat32), DType::kFloat32), biased.dtype);
+    Tensor weights = Softmax(tape, Cast(tape, biased, DType::kFloat32), DType::kFloat32);
+    weights = Cast(tape, weights, biased.dtype);  // the scores in float32 are gone by then
     weights = Dropout(tape, weights, spec_.dropout);
     Tensor output = BatchMatmul(tape, weights, value);
     output.is_contiguous = false;  // seen token by token
@@ -216,17 +219,21 @@ class T5 final : public EagerModel {
       context->cross_mask = tape.Empty({ids.shape[0], 1, 1, memory->shape[1]}, hidden.dtype);
     }
     hidden = Dropout(tape, hidden, spec_.dropout);
+    const auto run = [this, &layers, is_decoder](Tape& t, size_t i, const Tensor& input, Context& given) {
+      const int64_t of_model = static_cast<int64_t>(i) + (is_decoder ? spec_.encoder_layers : 0);
+      return t.RunLayer(of_model, input, [&](const Tensor& x) { return Layer(t, layers[i], i, x, given); });
+    };
     for (size_t i = 0; i < layers.size(); ++i) {
       if (options.checkpoint == CheckpointKind::kNone || !tape.grad_enabled()) {
-        hidden = Layer(tape, layers[i], i, hidden, *context);
+        hidden = run(tape, i, hidden, *context);
         continue;
       }
       // The biases that a layer got are what it gets again.
       const Biases given = context->biases;
-      hidden = tape.Checkpoint([=, this, &layers](Tape& t) {
+      hidden = tape.Checkpoint([=](Tape& t) {
         Context again = *context;
         again.biases = given;
-        Tensor result = Layer(t, layers[i], i, hidden, again);
+        Tensor result = run(t, i, hidden, again);
         context->biases = again.biases;
         return result;
       });

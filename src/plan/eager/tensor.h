@@ -99,6 +99,7 @@ struct Parameter {
   int64_t layer = -1;  // as ParameterSpec's
   bool is_trainable = true;
   bool is_quantized = false;         // its storage is packed; every product unpacks it for a moment
+  uint64_t packed_bytes = 0;         // of that storage
   std::shared_ptr<Node> accumulate;  // made on first use
 };
 

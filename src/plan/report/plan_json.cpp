@@ -119,6 +119,21 @@ void WriteWorkload(const Plan& plan, JsonWriter& json) {
 
 }  // namespace
 
+void WritePlanDiagnostics(const Plan& plan, JsonWriter& json) {
+  json.Key("diagnostics");
+  json.StartArray();
+  for (const Diagnostic& diagnostic : plan.diagnostics) {
+    json.StartObject();
+    json.Field("severity", std::string_view(diagnostic.severity));
+    json.Field("code", std::string_view(diagnostic.code));
+    json.Field("count", uint64_t{1});
+    json.NullField("first_offset");
+    json.Field("text", std::string_view(diagnostic.text));
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
 void WritePlanJson(const Plan& plan, JsonWriter& json) {
   json.StartObject();
   json.Field("schema", "memstrata.plan/1");
@@ -160,18 +175,7 @@ void WritePlanJson(const Plan& plan, JsonWriter& json) {
   json.Texts("left_out", plan.left_out);
   json.Texts("changes", plan.changes);
   WriteStrategies(plan.strategies, json);
-  json.Key("diagnostics");
-  json.StartArray();
-  for (const Diagnostic& diagnostic : plan.diagnostics) {
-    json.StartObject();
-    json.Field("severity", std::string_view(diagnostic.severity));
-    json.Field("code", std::string_view(diagnostic.code));
-    json.Field("count", uint64_t{1});
-    json.NullField("first_offset");
-    json.Field("text", std::string_view(diagnostic.text));
-    json.EndObject();
-  }
-  json.EndArray();
+  WritePlanDiagnostics(plan, json);
   json.EndObject();
 }
 

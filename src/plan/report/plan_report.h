@@ -11,6 +11,8 @@ namespace memstrata::plan {
 
 std::string PlanText(const Plan& plan);
 void WritePlanJson(const Plan& plan, JsonWriter& json);
+/// Its key "diagnostics" alone.
+void WritePlanDiagnostics(const Plan& plan, JsonWriter& json);
 
 /// One row for each card that was asked for, best first.
 std::string RankingText(const std::vector<Plan>& plans);

@@ -13,7 +13,7 @@ bool IsIn(std::string_view name, std::initializer_list<std::string_view> names) 
 bool IsOfTask(const Workload& w, std::string_view input) {
   if (IsIn(input, {"accumulation", "optimizer", "recompute", "loss", "keep-outputs", "grads-to-none", "clip-gradients",
                    "deferred-head-gradients", "adapter", "lora-rank", "lora-targets", "lora-dropout", "offload",
-                   "grouped-experts", "gathered-tokens"}))
+                   "grouped-experts", "gathered-tokens", "frozen-gathered"}))
     return w.task == Task::kTrain;
   if (IsIn(input, {"concurrency", "batched-tokens", "memory-fraction"})) return w.task == Task::kServe;
   if (IsIn(input, {"batch", "attention", "mask", "use-cache", "compile", "deterministic", "logits-to-keep",
@@ -36,7 +36,8 @@ bool IsOfModel(const ModelDescription& model, std::string_view input) {
 
 bool IsOfEngine(const Plan& plan, std::string_view input) {
   const Workload& w = plan.workload;
-  const bool is_eager = w.engine == Engine::kTorch && w.parallel.DeviceCount() == 1 && plan.model.HasSimulatedStep();
+  const bool is_eager =
+      w.engine == Engine::kTorch && w.parallel.DeviceCount() == w.parallel.data && plan.model.HasSimulatedStep();
   if (IsIn(input, {"mask", "use-cache", "keep-outputs", "grads-to-none", "logits-to-keep"})) return is_eager;
   if (input == "attention") return is_eager || w.engine == Engine::kMegatron;
   if (IsIn(input, {"grouped-experts", "gathered-tokens", "deferred-head-gradients"}))
@@ -50,6 +51,7 @@ bool IsOfEngine(const Plan& plan, std::string_view input) {
 // A default that stands for "not there": what it would bring is under what the plan leaves out.
 bool IsAbsence(const Workload& w, std::string_view input) {
   if (IsIn(input, {"devices", "data", "data-workers", "draft-tokens", "clip-gradients"})) return true;
+  if (input == "frozen-gathered") return !w.TrainsAdapters() || w.parallel.sharding != Sharding::kZero3;
   if (IsIn(input, {"adapter", "lora-targets", "lora-dropout"})) return !w.TrainsAdapters();
   return input == "weights" && w.task == Task::kTrain && !w.TrainsAdapters();
 }
@@ -59,7 +61,9 @@ bool IsAbsence(const Workload& w, std::string_view input) {
 bool IsUsed(const Plan& plan, std::string_view input) {
   const Workload& w = plan.workload;
   if (w.given.contains(input)) return true;
-  if (IsFloor(plan.model)) return IsIn(input, {"precision", "weights", "parallel"});
+  if (IsFloor(plan.model)) {  // a file's tensors have types of their own
+    return input == "parallel" || (!plan.model.stored_weight_bytes && IsIn(input, {"precision", "weights"}));
+  }
   return IsOfTask(w, input) && IsOfModel(plan.model, input) && IsOfEngine(plan, input) && !IsAbsence(w, input);
 }
 

@@ -49,6 +49,9 @@ std::string PlanCalibrationJson(const PlanCalibration& calibration) {
   if (profile.working_share) WriteConstant("working_share", *profile.working_share, json);
   if (profile.peak_ratio) WriteConstant(profile.peak_constant, *profile.peak_ratio, json);
   if (profile.reserved_per_allocated) WriteConstant("reserved_per_allocated", *profile.reserved_per_allocated, json);
+  for (const plan::ProcessConstant& constant : plan::kProcessConstants) {
+    if (profile.*constant.fitted) WriteConstant(constant.name, *(profile.*constant.fitted), json);
+  }
   json.EndObject();
   json.Key("missing");
   json.StartArray();

@@ -1,6 +1,7 @@
 #include "report/json/plan_comparison_json.h"
 
 #include "base/json_writer.h"
+#include "plan/report/plan_report.h"
 #include "query/common_json.h"
 
 namespace memstrata {
@@ -66,7 +67,7 @@ std::string PlanComparisonJson(const PlanComparison& comparison) {
   json.TextOrNull("dryrun_phase", comparison.last_phase);
   WriteTerms(json, comparison.terms);
   WriteMissing(json, comparison);
-  json.EmptyArray("diagnostics");
+  plan::WritePlanDiagnostics(plan, json);
   json.EndObject();
   return json.Finish();
 }

@@ -51,6 +51,8 @@ std::string PlanComparisonText(const PlanComparison& comparison, const TextStyle
   const bool is_same = device.peak_phase == comparison.last_phase;
   out += Row("phase of the peak", device.peak_phase.empty() ? "unknown" : device.peak_phase, comparison.last_phase,
              device.peak_phase.empty() ? "unknown" : (is_same ? "same" : "differs"));
+  for (const plan::Diagnostic& diagnostic : comparison.plan.diagnostics)
+    out += fmt::format("{}: {}\n", diagnostic.severity, diagnostic.text);
   return out;
 }
 

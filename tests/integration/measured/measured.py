@@ -37,6 +37,14 @@ class Measured:
         check_schema(answer, "ledger")
         return answer
 
+    def calibrate(self, *options: str) -> dict[str, Any]:
+        command = [self.binary, "plan", "calibrate", self.folder, "--json", *options]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        assert done.returncode == 0, done.stderr
+        answer: dict[str, Any] = json.loads(done.stdout)
+        check_schema(answer, "plan_calibrate")
+        return answer
+
     def summary(self) -> dict[str, Any]:
         command = [self.binary, "summary", "--json", self.folder]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)

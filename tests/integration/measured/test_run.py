@@ -78,6 +78,10 @@ def test_the_ledger_adds_up_from_tensors_to_the_card(card: Runner) -> None:
     outside = next(line for line in ledger["devices"][0]["lines"] if line["term"] == "process_outside")
     assert outside["bytes"] == device["used_peak"]["bytes"] - reserved
     assert ledger["devices"][0]["unexplained_bytes"] == 0
+    as_large = "layers=2 hidden=64 heads=4 ffn=256 vocab=1024"  # as many parameters as the workload has
+    constants = measured.calibrate("--model", as_large, "--card", "h100-80g")["constants"]
+    assert constants["workload_context_bytes"]["best"] == outside["bytes"]
+    assert 0 < constants["host_process_bytes"]["best"] <= measured.answer["host_peak"]["bytes"]
     assert measured.summary()["heaps"][0]["peak"]["live"]["bytes"] >= 64 * MIB
 
 
