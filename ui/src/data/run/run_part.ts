@@ -167,6 +167,7 @@ export class PartOfRun {
       label: notKept,
       where: "",
       category: null,
+      categories: [],
       bytes: totalBytes - kept.total_bytes,
       block_count: null,
       largest_bytes: null,
