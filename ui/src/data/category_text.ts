@@ -1,7 +1,11 @@
 /** What one row of blocks is made of, in words. One line may allocate for several purposes. */
 import { categoryLabel } from "../base/palette.ts";
 import { formatBytes } from "../base/units.ts";
-import type { CategoryBytes } from "./types.ts";
+
+export interface CategoryBytes {
+  category: string;
+  bytes: number;
+}
 
 /** `workspaces, activations` */
 export function categoryNames(categories: readonly CategoryBytes[]): string {

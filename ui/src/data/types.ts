@@ -1,4 +1,5 @@
 /** The JSON answers of the web API (docs/reference/api.md) and of the command's `--json`, as far as the page reads them. */
+import type { CategoryBytes } from "./category_text.ts";
 
 export interface Progress {
   state: "reading" | "ready" | "failed";
@@ -373,11 +374,6 @@ export interface Allocation {
     bytes: number;
     rows: { row: number; size_bytes: number; alloc_seq: number | null; free_seq: number | null; step: number | null }[];
   };
-}
-
-export interface CategoryBytes {
-  category: string;
-  bytes: number;
 }
 
 export interface Holder {

@@ -1,7 +1,9 @@
 /** Who holds a selection of a run's blocks: what the engine answers to `holders`. */
+
+import type { CategoryBytes } from "../category_text.ts";
 import { noneU32 } from "../frame.ts";
 import { type Parameters, SourceError } from "../source.ts";
-import type { CategoryBytes, Holder, Holders } from "../types.ts";
+import type { Holder, Holders } from "../types.ts";
 import { numberOf } from "./run_answers.ts";
 import { flagPreexisting, type RunStore } from "./run_store.ts";
 

@@ -1,6 +1,7 @@
 /** Overview: the first thing seen. What this is, who holds the peak, what to do, what is missing. */
 import { formatByteChange, formatBytes } from "../../base/units.ts";
-import type { CategoryBytes, Cursor, ExplainHeap, Holders, Missing } from "../../data/types.ts";
+import type { CategoryBytes } from "../../data/category_text.ts";
+import type { Cursor, ExplainHeap, Holders, Missing } from "../../data/types.ts";
 import { useApp, useJson } from "../../state/context.ts";
 import { type Column, DataTable } from "../../widgets/data_table.tsx";
 import { FindingList } from "../../widgets/finding_list.tsx";

@@ -2,17 +2,10 @@
 import { categoryLabel, categoryRank } from "../../base/palette.ts";
 import { capitalised, plural } from "../../base/text.ts";
 import { formatBytes, formatCount, formatShare } from "../../base/units.ts";
+import type { CategoryBytes } from "../../data/category_text.ts";
 import { heapName } from "../../data/heap_names.ts";
 import { stackText, tellApart } from "../../data/stack_frames.ts";
-import type {
-  CategoryBytes,
-  ExplainHeap,
-  Heap,
-  Holders,
-  Missing,
-  SummaryHeap,
-  SummaryHolder,
-} from "../../data/types.ts";
+import type { ExplainHeap, Heap, Holders, Missing, SummaryHeap, SummaryHolder } from "../../data/types.ts";
 
 /** A category is named in the headline from this share of the peak on. */
 const tellingShare = 0.2;
