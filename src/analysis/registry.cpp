@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "analysis/category/loaded_copy_pass.h"
 #include "analysis/failed_request/failed_request_pass.h"
 #include "analysis/growth/growth_pass.h"
 #include "analysis/growth/kept_evaluation_pass.h"
@@ -10,8 +11,8 @@
 namespace memstrata {
 
 std::span<const PassInfo> AllPasses() {
-  static constexpr PassInfo kAll[] = {kFailedRequestPass, kGrowthPass, kKeptEvaluationPass, kRisingPeaksPass,
-                                      kPeakPass};
+  static constexpr PassInfo kAll[] = {kFailedRequestPass, kGrowthPass,      kKeptEvaluationPass,
+                                      kLoadedCopyPass,    kRisingPeaksPass, kPeakPass};
   return kAll;
 }
 

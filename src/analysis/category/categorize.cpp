@@ -4,13 +4,15 @@
 #include <limits>
 
 #include "analysis/category/growing_cache.h"
+#include "analysis/category/loaded_checkpoint.h"
 #include "analysis/category/logits.h"
 #include "analysis/category/master_weights.h"
+#include "analysis/category/parameter_sizes.h"
 #include "analysis/category/static_cache.h"
+#include "analysis/category/trained_parameters.h"
 #include "analysis/category/update_blocks.h"
 #include "analysis/category/weight_copies.h"
 #include "analysis/frames/fsdp_stacks.h"
-#include "analysis/phases/order_events.h"
 #include "base/flat_map.h"
 
 namespace memstrata {
@@ -86,10 +88,8 @@ class Categorizer {
     CategorizePreexisting();
     MarkReplacedParameters(store_, heap_, timeline_, categories_);
     if (timeline_.basis != PhaseBasis::kStack) MarkStatesOfBackward(store_, heap_, timeline_, categories_);
-    // An optimizer that makes states in an update has made none before.
-    const bool makes_states =
-        std::find(categories_.begin(), categories_.end(), Category::kOptimizerState) != categories_.end();
-    if (timeline_.basis != PhaseBasis::kStack && !makes_states) MarkLoadedStates();
+    MarkTrainedParameters(store_, heap_, timeline_, categories_);
+    MarkLoadedCheckpoint(store_, heap_, timeline_, categories_);
     MarkMasterWeights(store_, heap_, timeline_, categories_);
     MarkStaticCaches(store_, heap_, timeline_, categories_);
     MarkGrowingCaches(store_, heap_, timeline_, categories_);
@@ -309,28 +309,6 @@ class Categorizer {
     return outlives_group ? Category::kUnknown : Category::kTemporary;
   }
 
-  // How many blocks of each size one step makes that belong to `category`: one for each parameter of that size.
-  FlatMap<uint64_t, uint32_t> CountInStep(Category category) {
-    FlatMap<uint64_t, uint32_t> most;
-    FlatMap<uint64_t, uint32_t> in_step;
-    uint32_t step = kNone;
-    const auto finish = [&] {
-      for (const auto& [size, count] : in_step) most[size] = std::max(most[size], count);
-      in_step.clear();
-    };
-    for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
-      const uint32_t seq = table_.alloc_seq[row];
-      if (seq == kNone || Of(row) != category ||
-          (category == Category::kTemporary && PhaseAt(seq) != Phase::kOptimizer))
-        continue;
-      if (timeline_.step_of_event[seq] != step) finish();
-      step = timeline_.step_of_event[seq];
-      ++in_step[table_.size_bytes[row]];
-    }
-    finish();
-    return most;
-  }
-
   // Sizes of blocks that an update leaves behind.
   FlatMap<uint64_t, bool> SizesOfStates() {
     FlatMap<uint64_t, bool> sizes;
@@ -372,9 +350,10 @@ class Categorizer {
     }
     const bool makes_states =
         std::find(categories_.begin(), categories_.end(), Category::kOptimizerState) != categories_.end();
-    FlatMap<uint64_t, uint32_t> parameters = CountInStep(Category::kGradient);
+    FlatMap<uint64_t, uint32_t> parameters =
+        CountSizesInStep(store_, heap_, timeline_, categories_, Category::kGradient);
     const bool keeps_gradients = parameters.empty() && is_training_;
-    if (keeps_gradients) parameters = CountInStep(Category::kTemporary);
+    if (keeps_gradients) parameters = CountSizesInStep(store_, heap_, timeline_, categories_, Category::kTemporary);
     std::sort(lasting.begin(), lasting.end(), [&](uint32_t a, uint32_t b) { return table_.addr[a] < table_.addr[b]; });
     FlatMap<uint64_t, uint32_t> seen;
     for (const uint32_t row : lasting) {
@@ -388,33 +367,6 @@ class Categorizer {
         Of(row) = Category::kOptimizerState;
       }
     }
-  }
-
-  // Without stacks: what is loaded is a second time as large, block for block, as all parameters are. Some optimizers
-  // make their states before the first step.
-  void MarkLoadedStates() {
-    std::vector<uint32_t> loaded;
-    for (uint32_t row = heap_.allocations.begin; row < heap_.allocations.end; ++row) {
-      const uint32_t seq = table_.alloc_seq[row];
-      const bool is_loaded = seq != kNone && Of(row) == Category::kParameter && PhaseAt(seq) == Phase::kLoad;
-      if (is_loaded && table_.size_bytes[row] > kScalarBytes) loaded.push_back(row);
-    }
-    const size_t gradient_count = GradientsInStep();
-    const auto begin = loaded.end() - static_cast<ptrdiff_t>(std::min(gradient_count, loaded.size()));
-    FlatMap<uint64_t, int64_t> missing;  // of each size
-    for (auto row = begin; row != loaded.end(); ++row) ++missing[table_.size_bytes[*row]];
-    for (auto row = loaded.begin(); row != begin; ++row) --missing[table_.size_bytes[*row]];
-    const size_t most_buffers = gradient_count / 8;
-    const bool is_twice = loaded.size() >= 2 * gradient_count && loaded.size() <= 2 * gradient_count + most_buffers;
-    const bool is_copy = gradient_count > 1 && is_twice &&
-                         std::all_of(missing.begin(), missing.end(), [](const auto& size) { return size.second <= 0; });
-    for (auto row = begin; row != loaded.end() && is_copy; ++row) Of(*row) = Category::kOptimizerState;
-  }
-
-  size_t GradientsInStep() {
-    size_t count = 0;
-    for (const auto& [size, of_size] : CountInStep(Category::kGradient)) count += of_size;
-    return count;
   }
 
   const AllocationTable& table_;

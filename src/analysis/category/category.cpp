@@ -22,6 +22,8 @@ constexpr Rule kRules[] = {
     {"torch/optim/", "_multi_tensor_", Category::kTemporary},
     {"torch/optim/", "_single_tensor_", Category::kTemporary},
     {"torch/optim/", "__init__", Category::kOptimizerState},
+    {"torch/optim/", "load_state_dict", Category::kOptimizerState},
+    {"torch/optim/", "_process_value_according_to_param_policy", Category::kOptimizerState},
     {"torch/optim/optimizer.py", "wrapper", Category::kOptimizerState},
     {"", "Backward0::apply", Category::kGradient},
     {"_fsdp_param.py", "alloc_storage", Category::kParameter},

@@ -35,6 +35,18 @@ Peak PeakWithout(const HeapAnalysis& analysis, IsRemoved is_removed) {
   return highest;
 }
 
+// A reentrant checkpoint runs its backward from Python, where no frame is the program's own; the engine's function is
+// nothing that a person could remove.
+std::string RemovalName(const Store& store, StackId stack) {
+  std::string name = UsefulFrameName(store, stack);
+  if (!name.starts_with("_engine_run_backward (graph.py")) return name;
+  const std::vector<FrameId> frames = FramesOf(store, stack);
+  const bool is_checkpoint = std::any_of(frames.begin(), frames.end(), [&](FrameId frame) {
+    return store.String(store.stacks.frames().file[frame.value]).ends_with("torch/utils/checkpoint.py");
+  });
+  return is_checkpoint ? "the backward of checkpointed layers" : "the backward";
+}
+
 // Stacks that have the same name for people go together.
 void AddStacks(const HeapAnalysis& analysis, std::vector<NextPeak>& result) {
   const Store& store = *analysis.store;
@@ -42,7 +54,7 @@ void AddStacks(const HeapAnalysis& analysis, std::vector<NextPeak>& result) {
   for (const Holder& holder :
        FindHolders(store, *analysis.heap, analysis.categories, analysis.peak.moment, HolderKey::kStack, kMostStacks)) {
     if (holder.is_other || holder.stack.value == 0 || holder.bytes * 100 < analysis.peak.bytes) continue;
-    std::string name = UsefulFrameName(store, holder.stack);
+    std::string name = RemovalName(store, holder.stack);
     const bool is_known =
         std::any_of(removals.begin(), removals.end(), [&](const auto& removal) { return removal.first == name; });
     if (!is_known) removals.emplace_back(std::move(name), holder.stack);
@@ -50,7 +62,7 @@ void AddStacks(const HeapAnalysis& analysis, std::vector<NextPeak>& result) {
   const StackTable& stacks = store.stacks.stacks();
   std::vector<uint8_t> removal_of(stacks.size(), 0);  // 1 + index
   for (uint32_t stack = 1; stack < stacks.size() && !removals.empty(); ++stack) {
-    const std::string name = UsefulFrameName(store, StackId{stack});
+    const std::string name = RemovalName(store, StackId{stack});
     for (size_t i = 0; i < removals.size(); ++i) {
       if (removals[i].first == name) removal_of[stack] = static_cast<uint8_t>(i + 1);
     }
@@ -84,6 +96,13 @@ NextPeak FindPeakWithout(const HeapAnalysis& analysis, Category category) {
           {0},
           peak,
           analysis.peak.bytes - peak.bytes};
+}
+
+NextPeak FindPeakWithout(const HeapAnalysis& analysis, std::span<const uint32_t> rows) {
+  const Peak peak =
+      PeakWithout(analysis, [&](uint32_t row) { return std::binary_search(rows.begin(), rows.end(), row); });
+  const StackId stack = analysis.store->allocations.stack[rows.front()];
+  return {UsefulFrameName(*analysis.store, stack), std::nullopt, stack, peak, analysis.peak.bytes - peak.bytes};
 }
 
 std::vector<NextPeak> FindNextPeaks(const HeapAnalysis& analysis) {

@@ -2,6 +2,7 @@
 // What becomes the peak once something is gone.
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,7 @@
 namespace memstrata {
 
 struct NextPeak {
-  std::string remove;                // what is taken away: a category, or "function (file:line)"
+  std::string remove;                // what is taken away: a category, "function (file:line)" or "the backward"
   std::optional<Category> category;  // nothing: the blocks of one stack
   StackId stack{0};                  // of a category, none
   Peak peak;                         // the highest moment without it
@@ -22,6 +23,8 @@ std::string PlaceOf(const HeapAnalysis& analysis, Moment moment);
 
 /// The peak without the blocks of one category. cost: O(events + allocations)
 NextPeak FindPeakWithout(const HeapAnalysis& analysis, Category category);
+/// The same without some blocks (rows of allocations, ascending); `remove` is the name of the first one's stack.
+NextPeak FindPeakWithout(const HeapAnalysis& analysis, std::span<const uint32_t> rows);
 
 /// For each category that holds at least one percent of the peak and for the stacks that hold most of it, the peak
 /// without their blocks; largest gain first. cost: O(removals · events + allocations)
