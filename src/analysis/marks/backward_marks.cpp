@@ -4,6 +4,7 @@
 #include <functional>
 #include <queue>
 
+#include "analysis/category/parameter_sizes.h"
 #include "analysis/marks/steep_fall.h"
 #include "analysis/marks/step_marks.h"
 #include "base/units.h"
@@ -21,6 +22,23 @@ std::vector<uint32_t> GradientsOf(const HeapAnalysis& analysis, const StepView& 
     if (MadeInBackward(analysis.store->allocations, view, row) && analysis.CategoryOf(row) == Category::kGradient)
       gradients.push_back(row);
   }
+  return gradients;
+}
+
+// An input, or a tensor in between that the program keeps, has a gradient too. Such are of sizes that no parameter has;
+// where more than a small part is, the gradients are of another type than the parameters, or sharded otherwise.
+std::vector<uint32_t> OfParameters(const HeapAnalysis& analysis, std::vector<uint32_t> gradients) {
+  constexpr uint64_t kSmallShare = 8;
+  const Store& store = *analysis.store;
+  const auto parameters = CountParameterSizes(store, *analysis.heap, analysis.categories);
+  uint64_t bytes = 0;
+  uint64_t other_bytes = 0;
+  const auto is_other = [&](uint32_t row) { return !parameters.contains(store.allocations.size_bytes[row]); };
+  for (const uint32_t row : gradients) {
+    bytes += store.allocations.size_bytes[row];
+    if (is_other(row)) other_bytes += store.allocations.size_bytes[row];
+  }
+  if (other_bytes * kSmallShare <= bytes) std::erase_if(gradients, is_other);
   return gradients;
 }
 
@@ -143,8 +161,9 @@ std::optional<Mark> FindEmbeddingGradient(const HeapAnalysis& analysis, const St
 }
 
 std::optional<Mark> FindGradientRamp(const HeapAnalysis& analysis, const StepView& view) {
-  const std::vector<uint32_t> gradients = OfOneRepeat(
-      view, GradientsOf(analysis, view), analysis.store->allocations.alloc_seq, analysis.store->allocations.size_bytes);
+  const std::vector<uint32_t> gradients =
+      OfOneRepeat(view, OfParameters(analysis, GradientsOf(analysis, view)), analysis.store->allocations.alloc_seq,
+                  analysis.store->allocations.size_bytes);
   if (gradients.empty()) return std::nullopt;
   Mark mark{MarkKind::kGradientRamp,
             view.step,

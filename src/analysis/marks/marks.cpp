@@ -186,7 +186,7 @@ std::string_view MarkReading(MarkKind kind) {
       return "A slab at the end of the forward is the scores of the loss, of a language model tokens times vocabulary; "
              "a loss fused with the head avoids it.";
     case MarkKind::kZeroGradSlope:
-      return "The slope down is zero_grad freeing the gradients of the step before.";
+      return "The slope down is zero_grad freeing gradients that an update has used.";
     case MarkKind::kBackwardStartSpike:
       return "The backward of the loss makes blocks of the size of the logits again, often the peak.";
     case MarkKind::kBackwardCliff:

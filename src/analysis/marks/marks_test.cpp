@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "analysis/marks/steep_fall.h"
 #include "analysis/marks/step_view.h"
 #include "analysis/next_peak/next_peak.h"
@@ -61,6 +63,8 @@ TEST(Marks, GradientsOfAClosureThatIsCalledTwiceCountOnce) {
   constexpr std::string_view kWrapper = "wrapper@torch/optim/optimizer.py:485";
   constexpr std::string_view kCalls[] = {"step@torch/optim/lbfgs.py:330", "step@torch/optim/lbfgs.py:440"};
   constexpr int kParameterCount = 3;
+  for (int i = 0; i < kParameterCount; ++i)
+    program.Alloc(1 << 20, {"<module>@train.py:1", "_apply@torch/nn/modules/module.py:900"});
   std::vector<uint32_t> gradients;
   for (int step = 0; step < 4; ++step) {
     for (const std::string_view call : kCalls) {
@@ -74,10 +78,12 @@ TEST(Marks, GradientsOfAClosureThatIsCalledTwiceCountOnce) {
       program.Free(program.Alloc(4, {"<module>@train.py:9", kWrapper, call, "closure@train.py:5",
                                      "_make_grads@torch/autograd/__init__.py:2"}),
                    {});
+      const uint32_t of_input = program.Alloc(160'000, {});
       for (int i = 0; i < kParameterCount; ++i) gradients.push_back(program.Alloc(1 << 20, {}));
       program.Free(block, {});
       program.Free(program.Alloc(4096, {"<module>@train.py:9", kWrapper, call, "helper@torch/optim/lbfgs.py:200"}),
                    {"<module>@train.py:9", kWrapper, call, "helper@torch/optim/lbfgs.py:200"});
+      program.Free(of_input, {"<module>@train.py:9", kWrapper, call});
     }
   }
   const Store store = program.Finish();
@@ -90,6 +96,39 @@ TEST(Marks, GradientsOfAClosureThatIsCalledTwiceCountOnce) {
     EXPECT_EQ(mark->count, kParameterCount);
     EXPECT_EQ(mark->bytes, uint64_t{kParameterCount} << 20);
   }
+}
+
+// Training of MakeTraining frees the gradients after the update that used them; the other order frees them in the next
+// step.
+TEST(Marks, ZeroGradSaysOfWhichStepItsGradientsAre) {
+  const Store after = MakeTraining(3);
+  const HeapAnalysis analysis_after = AnalyseHeap(after, after.heaps[0]);
+  const Marks marks_after = FindMarks(analysis_after);
+  const Mark* mark = Find(marks_after, MarkKind::kZeroGradSlope);
+  ASSERT_NE(mark, nullptr);
+  EXPECT_EQ(mark->text, "zero_grad frees 4 gradients of this step: 4.00 MiB");
+
+  TestProgram program;
+  std::vector<uint32_t> gradients;
+  for (int step = 0; step < 3; ++step) {
+    const uint64_t block_bytes = step == 1 ? 6 << 20 : 4 << 20;  // its peak is the one of all
+    const uint32_t block =
+        program.Alloc(block_bytes, {"<module>@train.py:4", "_call_impl@torch/nn/modules/module.py:1700"});
+    for (const uint32_t row : gradients)
+      program.Free(row, {"<module>@train.py:5", "zero_grad@torch/optim/optimizer.py:900"});
+    gradients.clear();
+    program.Free(program.Alloc(4, {"<module>@train.py:6", "_make_grads@torch/autograd/__init__.py:2"}), {});
+    for (int i = 0; i < 3; ++i) gradients.push_back(program.Alloc(1 << 20, {}));
+    program.Free(block, {});
+    program.Free(program.Alloc(4096, {"<module>@train.py:7", "step@torch/optim/sgd.py:20"}),
+                 {"<module>@train.py:7", "step@torch/optim/sgd.py:20"});
+  }
+  const Store before = program.Finish();
+  const HeapAnalysis analysis_before = AnalyseHeap(before, before.heaps[0]);
+  const Marks marks_before = FindMarks(analysis_before);
+  mark = Find(marks_before, MarkKind::kZeroGradSlope);
+  ASSERT_NE(mark, nullptr);
+  EXPECT_EQ(mark->text, "zero_grad frees 3 gradients of the step before: 3.00 MiB");
 }
 
 TEST(Marks, EachKindOfRepeatCountsOnce) {
@@ -346,6 +385,21 @@ TEST(SteepFall, EndsWhereMemoryRises) {
   EXPECT_EQ(fall.begin_seq, 1U);
   EXPECT_EQ(fall.middle_seq, 3U);
   EXPECT_EQ(fall.end_seq, 5U);
+}
+
+// What a reentrant checkpoint's backward makes lies below no frame of the program.
+TEST(NextPeak, NamesTheBackwardAndNotTheEngine) {
+  TestProgram program;
+  program.Alloc(100, {"backward@torch/utils/checkpoint.py:320", "_engine_run_backward@torch/autograd/graph.py:824"});
+  program.Alloc(80, {"_engine_run_backward@torch/autograd/graph.py:824"});
+  const Store store = program.Finish();
+  const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
+  std::map<std::string, uint64_t> gain_bytes;
+  for (const NextPeak& next : FindNextPeaks(analysis)) {
+    if (!next.category) gain_bytes[next.remove] = next.gain_bytes;
+  }
+  EXPECT_EQ(gain_bytes,
+            (std::map<std::string, uint64_t>{{"the backward of checkpointed layers", 100}, {"the backward", 80}}));
 }
 
 TEST(NextPeak, IsThePeakWithoutTheCategory) {

@@ -106,6 +106,7 @@ std::optional<Mark> FindZeroGradSlope(const HeapAnalysis& analysis, const StepVi
       continue;
     freed.push_back(row);
   }
+  uint64_t of_step_count = 0;
   Mark mark{MarkKind::kZeroGradSlope, view.step, kNone, 0, 0, 0, "", {0}};
   for (const uint32_t row : OfOneRepeat(view, freed, table.free_requested_seq, table.size_bytes)) {
     const uint32_t end = table.free_requested_seq[row];
@@ -114,9 +115,15 @@ std::optional<Mark> FindZeroGradSlope(const HeapAnalysis& analysis, const StepVi
     mark.bytes += table.size_bytes[row];
     mark.count = *mark.count + 1;
     mark.stack = table.free_stack[row];
+    const bool is_of_step = table.alloc_seq[row] != kNone && table.alloc_seq[row] >= view.span.begin_seq;
+    of_step_count += is_of_step ? 1 : 0;
   }
   if (*mark.count == 0) return std::nullopt;
-  mark.text = fmt::format("zero_grad frees {}: {}", FormatCount(*mark.count, "gradient"), FormatBytes(mark.bytes));
+  std::string_view whose;  // a part of each is told as neither
+  if (of_step_count == *mark.count) whose = " of this step";
+  if (of_step_count == 0) whose = " of the step before";
+  mark.text =
+      fmt::format("zero_grad frees {}{}: {}", FormatCount(*mark.count, "gradient"), whose, FormatBytes(mark.bytes));
   return mark;
 }
 
