@@ -20,6 +20,7 @@ const amounts: Record<string, string> = {
   growth_fragmentation: "more reserved",
   idle_stream: "idle",
   kept_evaluation: "kept",
+  loaded_copy: "kept",
   out_of_memory: "asked for",
   peak: "at the peak",
   rising_peaks: "higher",
