@@ -174,8 +174,12 @@ class Labeller {
     const bool to_backward = IsBackward(next);
     const bool to_backward_later = next == Phase::kZeroGrad && IsBackward(PhaseAfterZeroGrad(end));
     if (last == Phase::kBackward && to_backward) return fill(begin, end, Phase::kBackward);
-    if (in_forward && (to_backward || next == Phase::kLoss || (to_backward_later && FirstAlloc(begin, end) < end)))
-      return fill(begin, end, Phase::kLoss);
+    if (in_forward && (to_backward || next == Phase::kLoss)) return fill(begin, end, Phase::kLoss);
+    if (in_forward && to_backward_later && FirstAlloc(begin, end) < end) {
+      const uint32_t loss_end = last == Phase::kLoss ? EndOfLoss(begin, end) : end;
+      fill(begin, loss_end, Phase::kLoss);
+      return fill(loss_end, end, Phase::kOther);
+    }
     // What comes next gives back what the forward left: no batch is made for it.
     if (in_forward && next == Phase::kForward && !HasAlloc(end, Phase::kForward)) return fill(begin, end, last);
     if (to_backward && !has_forward_) {  // no module is called: the program computes by itself
@@ -195,14 +199,37 @@ class Labeller {
     fill(input, end, Phase::kInput);
   }
 
+  // A metric may be computed between the loss and zero_grad: it begins with the first block larger than a loss behind
+  // the last one that the backward gives back.
+  uint32_t EndOfLoss(uint32_t begin, uint32_t end) const {
+    const uint32_t backward_begin = AfterZeroGrad(end);
+    uint32_t backward_end = backward_begin;
+    while (backward_end < labels_.size() && labels_[backward_end] && IsBackward(*labels_[backward_end])) ++backward_end;
+    uint32_t loss_end = end;
+    for (uint32_t seq = end; seq-- > begin;) {
+      if (store_.events.kind[Row(seq)] != EventKind::kAlloc || store_.events.size_bytes[Row(seq)] <= kFloatBytes)
+        continue;
+      const uint32_t allocation = store_.events.allocation[Row(seq)];
+      const uint32_t free_seq = allocation == kNone ? kNone : store_.allocations.free_requested_seq[allocation];
+      if (free_seq >= backward_begin && free_seq < backward_end) break;
+      loss_end = seq;
+    }
+    return loss_end;
+  }
+
   // Whether the run of `phase` that starts at `seq` makes a block.
   bool HasAlloc(uint32_t seq, Phase phase) const {
     while (seq < labels_.size() && labels_[seq] == phase && store_.events.kind[Row(seq)] != EventKind::kAlloc) ++seq;
     return seq < labels_.size() && labels_[seq] == phase;
   }
 
-  Phase PhaseAfterZeroGrad(uint32_t seq) const {
+  uint32_t AfterZeroGrad(uint32_t seq) const {
     while (seq < labels_.size() && labels_[seq] == Phase::kZeroGrad) ++seq;
+    return seq;
+  }
+
+  Phase PhaseAfterZeroGrad(uint32_t seq) const {
+    seq = AfterZeroGrad(seq);
     return seq == labels_.size() ? Phase::kOther : labels_[seq].value_or(Phase::kOther);
   }
 
