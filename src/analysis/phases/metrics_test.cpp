@@ -9,48 +9,63 @@
 namespace memstrata {
 namespace {
 
-// loss = criterion(output, y) * weights; accuracy(output, y); zero_grad(); loss.backward(); step()
-TEST(Metrics, BetweenTheLossAndZeroGradAreNoLoss) {
+/// What comes between a loss and zero_grad in the second step of a training.
+struct BetweenLossAndZeroGrad {
+  Phase loss = Phase::kLoss;     // of the rest of the loss
+  Phase metric = Phase::kOther;  // of the first block of the metric behind it
+};
+
+// loss = criterion(model(x), y); the rest of the loss on `line`; accuracy(output, y); zero_grad(); loss.backward();
+// step()
+BetweenLossAndZeroGrad FindPhases(std::string_view line, bool backward_gives_back) {
   constexpr uint64_t kGradientBytes = 1 << 20;
   TestProgram program;
   std::vector<uint32_t> gradients;
-  std::vector<uint32_t> losses;
-  std::vector<uint32_t> metrics;
+  uint32_t loss_seq = 0;
+  uint32_t metric_seq = 0;
   for (int step = 0; step < 3; ++step) {
     std::vector<uint32_t> kept;
     for (int layer = 0; layer < 3; ++layer) {
-      kept.push_back(program.Alloc(2 << 20, {"<module>@train.py:90", "train@train.py:21",
+      kept.push_back(program.Alloc(2 << 20, {"<module>@train.py:90", "train@train.py:22",
                                              "_call_impl@torch/nn/modules/module.py:1700", "forward@model.py:8"}));
     }
     kept.push_back(program.Alloc(
         8 << 20, {"<module>@train.py:90", "train@train.py:22", "cross_entropy@torch/nn/functional.py:3000"}));
-    losses.push_back(program.event_count());
-    kept.push_back(program.Alloc(4096, {"<module>@train.py:90", "train@train.py:22"}));
-    metrics.push_back(program.event_count());
-    const uint32_t best = program.Alloc(800, {"<module>@train.py:90", "train@train.py:23", "accuracy@train.py:5"});
-    program.Alloc(4, {"<module>@train.py:90", "train@train.py:23", "accuracy@train.py:6"});
-    program.Free(best, {"<module>@train.py:90", "train@train.py:23", "accuracy@train.py:7"});
+    if (step == 1) loss_seq = program.event_count();
+    const uint32_t rest = program.Alloc(4096, {"<module>@train.py:90", line});
+    if (backward_gives_back) kept.push_back(rest);
+    if (!backward_gives_back) program.Free(rest, {"<module>@train.py:90", line});
+    if (step == 1) metric_seq = program.event_count();
+    const uint32_t best = program.Alloc(800, {"<module>@train.py:90", "train@train.py:24", "accuracy@train.py:5"});
+    program.Alloc(4, {"<module>@train.py:90", "train@train.py:24", "accuracy@train.py:6"});
+    program.Free(best, {"<module>@train.py:90", "train@train.py:24", "accuracy@train.py:7"});
     for (const uint32_t gradient : gradients)
-      program.Free(gradient, {"<module>@train.py:90", "train@train.py:24", "zero_grad@torch/optim/optimizer.py:900"});
+      program.Free(gradient, {"<module>@train.py:90", "train@train.py:25", "zero_grad@torch/optim/optimizer.py:900"});
     gradients.clear();
     const uint32_t root =
-        program.Alloc(4, {"<module>@train.py:90", "train@train.py:25", "_make_grads@torch/autograd/__init__.py:220"});
+        program.Alloc(4, {"<module>@train.py:90", "train@train.py:26", "_make_grads@torch/autograd/__init__.py:220"});
     for (; !kept.empty(); kept.pop_back()) {
       gradients.push_back(program.Alloc(kGradientBytes, {}));
       program.Free(kept.back(), {});
     }
     program.Free(root, {});
-    program.Free(program.Alloc(kGradientBytes, {"<module>@train.py:90", "train@train.py:26",
+    program.Free(program.Alloc(kGradientBytes, {"<module>@train.py:90", "train@train.py:27",
                                                 "wrapper@torch/optim/optimizer.py:480", "step@torch/optim/sgd.py:2"}),
-                 {"<module>@train.py:90", "train@train.py:26", "wrapper@torch/optim/optimizer.py:480"});
+                 {"<module>@train.py:90", "train@train.py:27", "wrapper@torch/optim/optimizer.py:480"});
   }
   const Store store = program.Finish();
   const Timeline timeline = FindTimeline(store, store.heaps[0]);
-  for (size_t step = 1; step < metrics.size(); ++step) {
-    EXPECT_EQ(timeline.phase_of_event[losses[step]], Phase::kLoss) << step;  // the backward gives it back
-    EXPECT_EQ(timeline.phase_of_event[metrics[step]], Phase::kOther) << step;
-    EXPECT_EQ(timeline.phase_of_event[metrics[step] + 2], Phase::kOther) << step;
-  }
+  return {timeline.phase_of_event[loss_seq], timeline.phase_of_event[metric_seq]};
+}
+
+TEST(Metrics, BetweenTheLossAndZeroGradAreNoLoss) {
+  const BetweenLossAndZeroGrad saved = FindPhases("train@train.py:23", true);
+  EXPECT_EQ(saved.loss, Phase::kLoss);
+  EXPECT_EQ(saved.metric, Phase::kOther);
+  const BetweenLossAndZeroGrad on_line_of_loss = FindPhases("train@train.py:22", false);
+  EXPECT_EQ(on_line_of_loss.loss, Phase::kLoss);
+  EXPECT_EQ(on_line_of_loss.metric, Phase::kOther);
+  EXPECT_EQ(FindPhases("train@train.py:23", false).loss, Phase::kOther);  // a metric, too
 }
 
 /// Epochs of a training that drops gradients between the loss and the backward, with a validation after each.
