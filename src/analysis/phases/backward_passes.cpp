@@ -4,6 +4,7 @@
 #include <map>
 
 #include "analysis/phases/gradient_passes.h"
+#include "base/flat_map.h"
 
 namespace memstrata {
 namespace {
@@ -51,6 +52,7 @@ class PassFinder {
     for (const Candidate& found : Accept(Candidates(Root::kTensor, accepted), Root::kTensor, goes_on))
       accepted.push_back(found);
     SortByBegin(accepted);
+    EraseForwards(accepted);
     AddAlike(accepted);
     MarkMade(accepted);
     AddRepeated(accepted);
@@ -153,6 +155,33 @@ class PassFinder {
       if (!is_known[i]) accepted.push_back({passes[i].begin, passes[i].end});
     }
     SortByBegin(accepted);
+  }
+
+  // While the loss of an evaluation's batch lives, the next batch's forward runs and gives back, here and there, what
+  // the one before left. Unlike a backward, it makes hardly any block in the sizes of gradients, and most that it gives
+  // back is its own.
+  void EraseForwards(std::vector<Candidate>& accepted) {
+    constexpr uint64_t kMostRunsForEach = 4;  // of a backward, for each that gives back something older
+    const auto gives_back_little = [&](const Candidate& candidate) {
+      const auto is_before = [](const FreeRun& run, uint32_t index) { return run.begin < index; };
+      const auto first = std::lower_bound(runs_.begin(), runs_.end(), candidate.begin, is_before);
+      const auto run_count = std::lower_bound(first, runs_.end(), candidate.end, is_before) - first;
+      return candidate.unwound_count * kMostRunsForEach < static_cast<uint64_t>(run_count);
+    };
+    FlatMap<uint64_t, bool> gradient_sizes;
+    for (const Candidate& candidate : accepted) {
+      if (gives_back_little(candidate)) continue;
+      for (const uint64_t size_bytes : GradientSizes(candidate.begin, candidate.end)) gradient_sizes[size_bytes] = true;
+    }
+    std::erase_if(accepted, [&](const Candidate& candidate) {
+      if (!gives_back_little(candidate)) return false;
+      FlatMap<uint64_t, bool> made;
+      for (uint32_t i = candidate.begin; i < candidate.end; ++i) {
+        if (events_[i].IsLargeAlloc() && gradient_sizes.contains(events_[i].size_bytes))
+          made[events_[i].size_bytes] = true;
+      }
+      return made.size() * 4 < gradient_sizes.size();
+    });
   }
 
   // At each event, the runs of frees still to come that give back a block which lives there.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "analysis/phases/loop_ends.h"
 #include "analysis/phases/order_events.h"
 
 namespace memstrata {
@@ -15,10 +16,11 @@ bool IsOfAllocator(EventKind kind) { return kind == EventKind::kSegmentFree || k
 
 class Labeller {
  public:
-  Labeller(const Store& store, const Heap& heap, const StackEvidence& evidence, std::span<const LoopJump> jumps,
-           std::span<const std::optional<Phase>> named)
+  Labeller(const Store& store, const Heap& heap, const PythonCalls& calls, const StackEvidence& evidence,
+           std::span<const LoopJump> jumps, std::span<const std::optional<Phase>> named)
       : store_(store),
         heap_(heap),
+        calls_(calls),
         evidence_(evidence),
         jumps_(jumps),
         named_(named),
@@ -174,8 +176,12 @@ class Labeller {
     const bool to_backward = IsBackward(next);
     const bool to_backward_later = next == Phase::kZeroGrad && IsBackward(PhaseAfterZeroGrad(end));
     if (last == Phase::kBackward && to_backward) return fill(begin, end, Phase::kBackward);
-    if (in_forward && (to_backward || next == Phase::kLoss || (to_backward_later && FirstAlloc(begin, end) < end)))
-      return fill(begin, end, Phase::kLoss);
+    if (in_forward && (to_backward || next == Phase::kLoss)) return fill(begin, end, Phase::kLoss);
+    if (in_forward && to_backward_later && FirstAlloc(begin, end) < end) {
+      const uint32_t loss_end = last == Phase::kLoss ? EndOfLoss(begin, end) : end;
+      fill(begin, loss_end, Phase::kLoss);
+      return fill(loss_end, end, Phase::kOther);
+    }
     // What comes next gives back what the forward left: no batch is made for it.
     if (in_forward && next == Phase::kForward && !HasAlloc(end, Phase::kForward)) return fill(begin, end, last);
     if (to_backward && !has_forward_) {  // no module is called: the program computes by itself
@@ -195,14 +201,48 @@ class Labeller {
     fill(input, end, Phase::kInput);
   }
 
+  uint32_t NodeOf(uint32_t seq) const { return IsSilent(seq) ? 0 : calls_.NodeOf(store_.events.stack[Row(seq)]); }
+
+  // How many callers two events have in common.
+  uint16_t CommonDepth(uint32_t a, uint32_t b) const {
+    return calls_.stacks().depth[CommonCaller(calls_.stacks(), NodeOf(a), NodeOf(b))];
+  }
+
+  // A metric may be computed between the loss and zero_grad: it begins with the first block larger than a loss behind
+  // the last one that the backward gives back, or that comes from the line or function which computes the loss.
+  uint32_t EndOfLoss(uint32_t begin, uint32_t end) const {
+    const uint32_t backward_begin = AfterZeroGrad(end);
+    uint32_t backward_end = backward_begin;
+    while (backward_end < labels_.size() && labels_[backward_end] && IsBackward(*labels_[backward_end])) ++backward_end;
+    uint32_t last_of_loss = begin - 1;
+    while (last_of_loss > 0 && labels_[last_of_loss] == Phase::kLoss && IsSilent(last_of_loss)) --last_of_loss;
+    const uint16_t depth = CommonDepth(last_of_loss, end);
+    uint32_t loss_end = end;
+    for (uint32_t seq = end; seq-- > begin;) {
+      if (store_.events.kind[Row(seq)] != EventKind::kAlloc || store_.events.size_bytes[Row(seq)] <= kFloatBytes)
+        continue;
+      const uint32_t allocation = store_.events.allocation[Row(seq)];
+      const uint32_t free_seq = allocation == kNone ? kNone : store_.allocations.free_requested_seq[allocation];
+      const bool is_given_back = free_seq >= backward_begin && free_seq < backward_end;
+      if (is_given_back || CommonDepth(last_of_loss, seq) > depth) break;
+      loss_end = seq;
+    }
+    return loss_end;
+  }
+
   // Whether the run of `phase` that starts at `seq` makes a block.
   bool HasAlloc(uint32_t seq, Phase phase) const {
     while (seq < labels_.size() && labels_[seq] == phase && store_.events.kind[Row(seq)] != EventKind::kAlloc) ++seq;
     return seq < labels_.size() && labels_[seq] == phase;
   }
 
-  Phase PhaseAfterZeroGrad(uint32_t seq) const {
+  uint32_t AfterZeroGrad(uint32_t seq) const {
     while (seq < labels_.size() && labels_[seq] == Phase::kZeroGrad) ++seq;
+    return seq;
+  }
+
+  Phase PhaseAfterZeroGrad(uint32_t seq) const {
+    seq = AfterZeroGrad(seq);
     return seq == labels_.size() ? Phase::kOther : labels_[seq].value_or(Phase::kOther);
   }
 
@@ -245,6 +285,7 @@ class Labeller {
 
   const Store& store_;
   const Heap& heap_;
+  const PythonCalls& calls_;
   const StackEvidence& evidence_;
   std::span<const LoopJump> jumps_;
   std::span<const std::optional<Phase>> named_;
@@ -268,9 +309,9 @@ bool HasEventStacks(const Store& store, const Heap& heap) {
   return with_stack * 10 > count;  // the backward's allocations have none: half of all in training
 }
 
-StackLabels LabelByStack(const Store& store, const Heap& heap, const StackEvidence& evidence,
+StackLabels LabelByStack(const Store& store, const Heap& heap, const PythonCalls& calls, const StackEvidence& evidence,
                          std::span<const LoopJump> jumps, std::span<const std::optional<Phase>> named) {
-  return Labeller(store, heap, evidence, jumps, named).Run();
+  return Labeller(store, heap, calls, evidence, jumps, named).Run();
 }
 
 }  // namespace memstrata

@@ -21,7 +21,7 @@ struct StackLabels {
 };
 
 /// `named`: the phases that the program itself named, for events whose stack names none. cost: O(events)
-StackLabels LabelByStack(const Store& store, const Heap& heap, const StackEvidence& evidence,
+StackLabels LabelByStack(const Store& store, const Heap& heap, const PythonCalls& calls, const StackEvidence& evidence,
                          std::span<const LoopJump> jumps, std::span<const std::optional<Phase>> named);
 
 }  // namespace memstrata

@@ -94,7 +94,7 @@ Timeline FindTimeline(const Store& store, const Heap& heap) {
     calls = FindPythonCalls(store);
     jumps = FindLoopJumps(store, heap, calls);
     evidence = FindStackEvidence(store);
-    StackLabels labels = LabelByStack(store, heap, evidence, jumps, named);
+    StackLabels labels = LabelByStack(store, heap, calls, evidence, jumps, named);
     MarkInnerGradients(store, heap, labels);
     NameOwnUpdates(store, heap, labels);
     MarkEvaluation(store, heap, labels);
