@@ -1,4 +1,5 @@
 /** Answers that a report file carries in itself (docs/reference/api.md section 8). Nothing is loaded from anywhere. */
+import { freeBuffer } from "../base/memory.ts";
 import { decodeFrame, type Frame } from "./frame.ts";
 import { RunSource } from "./run/run_source.ts";
 import { type DataSource, type Parameters, questionKey, SourceError } from "./source.ts";
@@ -32,10 +33,25 @@ function fixedPart(parameters: Record<string, string>): string {
   return ["kind", "heap", "axis", "group", "order", "hide"].map((name) => parameters[name] ?? "").join("|");
 }
 
+/** Deflate never makes a byte into more than so many. */
+const mostPerByte = 1032;
+
+/** Unpacks into a buffer of the size that the packed bytes state at their end: pieces that are put together take twice the room. */
 async function gunzip(base64: string): Promise<Uint8Array> {
   const packed = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  const stated = packed.length < 4 ? 0 : new DataView(packed.buffer).getUint32(packed.length - 4, true);
+  const bytes = new Uint8Array(Math.min(stated, packed.length * mostPerByte));
+  const reader = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip")).getReader();
+  let length = 0;
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    if (length + piece.value.length > bytes.length) break;
+    bytes.set(piece.value, length);
+    length += piece.value.length;
+    freeBuffer(piece.value.buffer);
+  }
+  if (length !== stated)
+    throw new SourceError("corrupt_input", "An answer of the report has another size than it states.");
+  return bytes;
 }
 
 export class EmbeddedSource implements DataSource {

@@ -2,6 +2,8 @@
  * Binary frames (docs/reference/api.md section 3): a JSON header and little-endian columns that become typed arrays without a copy.
  * Input may come from a file that someone sent, so every offset is checked before it is used.
  */
+import { freeBuffer } from "../base/memory.ts";
+
 export type NumberColumn = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float32Array | Float64Array;
 
 export const noneU32 = 0xffffffff;
@@ -63,6 +65,12 @@ export class Table {
   has(name: string): boolean {
     return this.columns.has(name);
   }
+
+  /** With arrays of its own. */
+  copy(): Table {
+    const columns = new Map([...this.columns].map(([name, column]) => [name, column.slice()] as const));
+    return new Table(this.rows, columns, this.strings);
+  }
 }
 
 export class Frame {
@@ -71,12 +79,26 @@ export class Frame {
     readonly attributes: Readonly<Record<string, unknown>>,
     private readonly tables: ReadonlyMap<string, Table>,
     readonly byteLength: number,
+    private readonly buffer: ArrayBufferLike | null = null,
   ) {}
+
+  /** Ends the use of a frame of which all that is needed has been copied: its columns become empty. */
+  release(): void {
+    if (this.buffer) freeBuffer(this.buffer);
+  }
 
   table(name: string): Table {
     const table = this.tables.get(name);
     if (!table) throw new FrameError(`The frame "${this.kind}" has no table "${name}".`);
     return table;
+  }
+
+  /** The same without one table, in memory of its own. */
+  copyWithout(name: string): Frame {
+    const tables = [...this.tables]
+      .filter(([other]) => other !== name)
+      .map(([other, table]) => [other, table.copy()] as const);
+    return new Frame(this.kind, this.attributes, new Map(tables), this.byteLength);
   }
 }
 
@@ -131,5 +153,5 @@ export function decodeFrame(input: Uint8Array): Frame {
     }
     tables.set(table.name, new Table(table.rows, columns, strings));
   }
-  return new Frame(header.kind, header.attributes ?? {}, tables, bytes.byteLength);
+  return new Frame(header.kind, header.attributes ?? {}, tables, bytes.byteLength, bytes.buffer);
 }

@@ -1,12 +1,17 @@
 /** Columns of a report's run (docs/reference/api.md section 8): whole numbers by their single bytes, some as differences. */
 import { FrameError, type NumberColumn, noneU32, type Table } from "../frame.ts";
 
-/** The planes NAME.0, NAME.1, … of a table, put together in the narrowest type. Exact below 2^53. */
-export function readPlanes(table: Table, name: string): NumberColumn {
+function planesOf(table: Table, name: string): NumberColumn[] {
   const planes: NumberColumn[] = [];
   while (table.has(`${name}.${planes.length}`)) planes.push(table.numbers(`${name}.${planes.length}`));
   if (planes.length === 0) throw new FrameError(`The frame has no number column "${name}".`);
-  if (planes.length === 1) return planes[0]!;
+  return planes;
+}
+
+/** The planes NAME.0, NAME.1, … of a table, put together in the narrowest type, in memory of their own. Exact below 2^53. */
+export function readPlanes(table: Table, name: string): NumberColumn {
+  const planes = planesOf(table, name);
+  if (planes.length === 1) return planes[0]!.slice();
   const values = new (planes.length === 2 ? Uint16Array : planes.length <= 4 ? Uint32Array : Float64Array)(table.rows);
   planes.forEach((plane, index) => {
     const factor = 2 ** (8 * index);
@@ -15,12 +20,13 @@ export function readPlanes(table: Table, name: string): NumberColumn {
   return values;
 }
 
-/** Calls `use` with each value of a column of differences: 0, 1, 2, 3, 4 are 0, -1, 1, -2, 2. */
+/** Calls `use` with each value of a column of differences: 0, 1, 2, 3, 4 are 0, -1, 1, -2, 2. Columns are long: none is put together. */
 function forEachSum(table: Table, name: string, use: (sum: number, row: number) => void): void {
-  const codes = readPlanes(table, name);
+  const planes = planesOf(table, name);
   let sum = 0;
-  for (let row = 0; row < codes.length; row += 1) {
-    const code = codes[row]!;
+  for (let row = 0; row < table.rows; row += 1) {
+    let code = 0;
+    for (let index = planes.length - 1; index >= 0; index -= 1) code = code * 256 + planes[index]![row]!;
     sum += code % 2 === 0 ? code / 2 : -(code + 1) / 2;
     use(sum, row);
   }

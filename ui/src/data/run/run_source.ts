@@ -11,8 +11,10 @@ import { state } from "./run_state.ts";
 import { RunStore } from "./run_store.ts";
 import { tile } from "./run_tiles.ts";
 
+type FrameName = "run" | "run_addresses" | "run_times" | "run_levels";
+
 /** Frames of a heap's run by name; null where the file does not have one. */
-export type RunFrames = (name: "run" | "run_addresses" | "run_times" | "run_levels") => Promise<Frame | null>;
+export type RunFrames = (name: FrameName) => Promise<Frame | null>;
 
 interface OpenRun extends RunParts {
   /** Of a run that is kept in part. */
@@ -52,15 +54,22 @@ export class RunSource {
   }
 
   private async read(): Promise<OpenRun> {
-    const names = ["run", "run_addresses", "run_times", "run_levels"] as const;
-    const [frame, addresses, times, levels] = await Promise.all(names.map((name) => this.frames(name)));
-    if (!frame) throw new SourceError("not_embedded", "This report does not hold the run.");
-    const run = new RunStore(frame);
+    // One after the other, each copied and released before the next one comes: they are large.
+    const read = async <Part>(name: FrameName, make: (frame: Frame) => Part): Promise<Part | null> => {
+      const frame = await this.frames(name);
+      if (!frame) return null;
+      const part = make(frame);
+      frame.release();
+      return part;
+    };
+    const run = await read("run", (frame) => new RunStore(frame));
+    if (!run) throw new SourceError("not_embedded", "This report does not hold the run.");
+    const levels = await this.frames("run_levels");
     return {
       run,
-      addresses: addresses ? new RunAddresses(addresses) : null,
-      times: times ? new RunTimes(times) : null,
-      part: levels ? new PartOfRun(run, levels) : null,
+      addresses: await read("run_addresses", (frame) => new RunAddresses(frame)),
+      times: await read("run_times", (frame) => new RunTimes(frame)),
+      part: levels && new PartOfRun(run, levels),
     };
   }
 }

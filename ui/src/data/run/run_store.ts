@@ -81,9 +81,14 @@ export class RunStore {
   private readonly placeStep: NumberColumn;
   private orderOfBlocks: Uint32Array | null = null;
 
-  constructor(private readonly frame: Frame) {
+  private readonly frame: Frame;
+
+  constructor(packed: Frame) {
+    // The columns of blocks are most of a frame, and are put together here: their bytes are not kept.
+    const frame = packed.copyWithout("blocks");
+    this.frame = frame;
     this.attributes = frame.attributes as unknown as RunAttributes;
-    const blocks = frame.table("blocks");
+    const blocks = packed.table("blocks");
     this.count = blocks.rows;
     this.row = readSmallDifferences(blocks, "row");
     // Counted from 1; 0 becomes noneU32.
