@@ -21,7 +21,7 @@ export function readPlanes(table: Table, name: string): NumberColumn {
 }
 
 /** Calls `use` with each value of a column of differences: 0, 1, 2, 3, 4 are 0, -1, 1, -2, 2. Columns are long: none is put together. */
-function forEachSum(table: Table, name: string, use: (sum: number, row: number) => void): void {
+export function forEachSum(table: Table, name: string, use: (sum: number, row: number) => void): void {
   const planes = planesOf(table, name);
   let sum = 0;
   for (let row = 0; row < table.rows; row += 1) {

@@ -1,6 +1,6 @@
 /** Where the blocks of a run lay, and when each event was: kept in a report where there is room. */
 import type { Frame, NumberColumn } from "../frame.ts";
-import { readDifferences, readPlanes, readRows, readSmallDifferences } from "./planes.ts";
+import { forEachSum, readPlanes, readRows } from "./planes.ts";
 
 /** Kinds of segments, as the engine numbers them. */
 export const segmentKinds = ["unknown", "small", "large", "expandable"] as const;
@@ -27,9 +27,9 @@ export class RunAddresses {
     const unit = Number(frame.attributes.unit_bytes);
     const base = Number(frame.table("base").addresses("address")[0]!);
     const offsets = readPlanes(frame.table("blocks"), "offset");
-    this.address = new Float64Array(offsets.length);
-    for (let i = 0; i < offsets.length; i += 1)
-      this.address[i] = offsets[i] === 0 ? Number.NaN : base + (offsets[i]! - 1) * unit;
+    this.address = offsets instanceof Float64Array ? offsets : Float64Array.from(offsets);
+    for (let i = 0; i < this.address.length; i += 1)
+      this.address[i] = this.address[i] === 0 ? Number.NaN : base + (this.address[i]! - 1) * unit;
     const table = frame.table("segments");
     const read = (name: string) => readPlanes(table, name);
     this.segments = {
@@ -48,29 +48,35 @@ export class RunAddresses {
 /** Nanoseconds after the first event, by event. */
 export class RunTimes {
   private readonly unit: number;
-  private readonly offsets: Uint32Array | Float64Array;
+  /** Offsets below 2^48 in 6 bytes: there may be many millions of events. */
+  private readonly low: Uint32Array;
+  private readonly high: Uint16Array;
 
   constructor(frame: Frame) {
     const table = frame.table("events");
     this.unit = Number(frame.attributes.unit_ns);
-    const isSmall = Number(frame.attributes.last_offset) < 2 ** 32;
-    this.offsets = isSmall ? readSmallDifferences(table, "offset") : readDifferences(table, "offset");
+    this.low = new Uint32Array(table.rows);
+    this.high = new Uint16Array(Number(frame.attributes.last_offset) < 2 ** 32 ? 0 : table.rows);
+    forEachSum(table, "offset", (offset, row) => {
+      this.low[row] = offset;
+      if (this.high.length > 0) this.high[row] = Math.floor(offset / 2 ** 32);
+    });
   }
 
   at(seq: number | null): number | null {
-    const offset = seq === null ? undefined : this.offsets[seq];
-    return offset === undefined ? null : offset * this.unit;
+    const low = seq === null ? undefined : this.low[seq];
+    return low === undefined ? null : ((this.high[seq!] ?? 0) * 2 ** 32 + low) * this.unit;
   }
   get last(): number {
-    return this.at(this.offsets.length - 1) ?? 0;
+    return this.at(this.low.length - 1) ?? 0;
   }
 
   /** The first event at or after an offset. */
   firstAtOrAfter(offset: number): number {
-    let [low, high] = [0, this.offsets.length];
+    let [low, high] = [0, this.low.length];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.offsets[middle]! * this.unit < offset) low = middle + 1;
+      if (this.at(middle)! < offset) low = middle + 1;
       else high = middle;
     }
     return low;

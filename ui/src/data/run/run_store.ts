@@ -55,6 +55,16 @@ export interface OtherEvent {
   row: number | null;
 }
 
+interface EventColumns {
+  seqs: Uint32Array;
+  kind: NumberColumn;
+  stream: NumberColumn;
+  /** Counted from 1; 0: none. */
+  allocation: NumberColumn;
+  address: BigUint64Array;
+  size: NumberColumn;
+}
+
 /** Kinds of events that have an address; the others are none of a block or segment. */
 const lastAddressed = 6;
 
@@ -76,7 +86,7 @@ export class RunStore {
   private readonly stackIndex = new Map<number, number>();
   private readonly stackParent: NumberColumn;
   private readonly stackFrame: NumberColumn;
-  private readonly otherEvents = new Map<number, OtherEvent>();
+  private readonly otherEvents: EventColumns;
   private readonly placeBegin: Float64Array;
   private readonly placeStep: NumberColumn;
   private orderOfBlocks: Uint32Array | null = null;
@@ -113,7 +123,7 @@ export class RunStore {
     });
     this.stackParent = readPlanes(stacks, "parent");
     this.stackFrame = readPlanes(stacks, "frame");
-    this.readEvents(frame.table("events"));
+    this.otherEvents = readEvents(frame.table("events"));
     const places = frame.table("places");
     this.placeBegin = readDifferences(places, "begin");
     this.placeStep = readPlanes(places, "step");
@@ -257,29 +267,46 @@ export class RunStore {
   }
 
   otherEvent(seq: number): OtherEvent | undefined {
-    return this.otherEvents.get(seq);
+    const { seqs } = this.otherEvents;
+    let [low, high] = [0, seqs.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (seqs[middle]! < seq) low = middle + 1;
+      else high = middle;
+    }
+    return seqs[low] === seq ? this.otherEventAt(low) : undefined;
   }
-  others(): ReadonlyMap<number, OtherEvent> {
-    return this.otherEvents;
+  /** With their numbers, in order. */
+  *others(): Iterable<[number, OtherEvent]> {
+    const { seqs } = this.otherEvents;
+    for (let row = 0; row < seqs.length; row += 1) yield [seqs[row]!, this.otherEventAt(row)];
+  }
+  private otherEventAt(row: number): OtherEvent {
+    const { kind, address, size, stream, allocation } = this.otherEvents;
+    return {
+      kind: this.attributes.event_kinds[kind[row]!] ?? "unknown",
+      address: address[row]!,
+      sizeBytes: size[row]!,
+      stream: stream[row]!,
+      row: allocation[row] === 0 ? null : allocation[row]! - 1,
+    };
   }
   hasAddress(kind: string): boolean {
     const index = this.attributes.event_kinds.indexOf(kind);
     return index >= 0 && index <= lastAddressed;
   }
+}
 
-  private readEvents(table: Table): void {
-    const seqs = readDifferences(table, "seq");
-    const [kind, stream, allocation] = ["kind", "stream", "allocation"].map((name) => readPlanes(table, name));
-    const [address, size] = [table.addresses("address"), table.numbers("size_bytes")];
-    for (let row = 0; row < table.rows; row += 1)
-      this.otherEvents.set(seqs[row]!, {
-        kind: this.attributes.event_kinds[kind![row]!] ?? "unknown",
-        address: address[row]!,
-        sizeBytes: size[row]!,
-        stream: stream![row]!,
-        row: allocation![row] === 0 ? null : allocation![row]! - 1,
-      });
-  }
+function readEvents(table: Table): EventColumns {
+  const read = (name: string) => readPlanes(table, name);
+  return {
+    seqs: readSmallDifferences(table, "seq"),
+    kind: read("kind"),
+    stream: read("stream"),
+    allocation: read("allocation"),
+    address: table.addresses("address"),
+    size: table.numbers("size_bytes"),
+  };
 }
 
 function readKinds(table: Table): Kinds {
