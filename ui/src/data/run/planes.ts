@@ -20,14 +20,19 @@ export function readPlanes(table: Table, name: string): NumberColumn {
   return values;
 }
 
-/** Calls `use` with each value of a column of differences: 0, 1, 2, 3, 4 are 0, -1, 1, -2, 2. Columns are long: none is put together. */
-export function forEachSum(table: Table, name: string, use: (sum: number, row: number) => void): void {
+/** What a code of a column of differences stands for: 0, 1, 2, 3, 4 are 0, -1, 1, -2, 2. */
+export function differenceOf(code: number): number {
+  return code % 2 === 0 ? code / 2 : -(code + 1) / 2;
+}
+
+/** Calls `use` with each value of a column of differences. Columns are long: none is put together. */
+function forEachSum(table: Table, name: string, use: (sum: number, row: number) => void): void {
   const planes = planesOf(table, name);
   let sum = 0;
   for (let row = 0; row < table.rows; row += 1) {
     let code = 0;
     for (let index = planes.length - 1; index >= 0; index -= 1) code = code * 256 + planes[index]![row]!;
-    sum += code % 2 === 0 ? code / 2 : -(code + 1) / 2;
+    sum += differenceOf(code);
     use(sum, row);
   }
 }

@@ -1,6 +1,6 @@
 /** Where the blocks of a run lay, and when each event was: kept in a report where there is room. */
 import type { Frame, NumberColumn } from "../frame.ts";
-import { forEachSum, readPlanes, readRows } from "./planes.ts";
+import { differenceOf, readPlanes, readRows } from "./planes.ts";
 
 /** Kinds of segments, as the engine numbers them. */
 export const segmentKinds = ["unknown", "small", "large", "expandable"] as const;
@@ -45,35 +45,43 @@ export class RunAddresses {
   }
 }
 
+const eventsOfMark = 256;
+
 /** Nanoseconds after the first event, by event. */
 export class RunTimes {
   private readonly unit: number;
-  /** Offsets below 2^48 in 6 bytes: there may be many millions of events. */
-  private readonly low: Uint32Array;
-  private readonly high: Uint16Array;
+  private readonly count: number;
+  /** Steps from event to event as they are packed, and the offset at every 256th: there may be many millions of events. */
+  private readonly steps: NumberColumn;
+  private readonly marks: Float64Array;
 
   constructor(frame: Frame) {
     const table = frame.table("events");
     this.unit = Number(frame.attributes.unit_ns);
-    this.low = new Uint32Array(table.rows);
-    this.high = new Uint16Array(Number(frame.attributes.last_offset) < 2 ** 32 ? 0 : table.rows);
-    forEachSum(table, "offset", (offset, row) => {
-      this.low[row] = offset;
-      if (this.high.length > 0) this.high[row] = Math.floor(offset / 2 ** 32);
-    });
+    this.count = table.rows;
+    this.steps = readPlanes(table, "offset");
+    this.marks = new Float64Array(Math.ceil(this.count / eventsOfMark));
+    let offset = 0;
+    for (let seq = 0; seq < this.count; seq += 1) {
+      offset += differenceOf(this.steps[seq]!);
+      if (seq % eventsOfMark === 0) this.marks[seq / eventsOfMark] = offset;
+    }
   }
 
   at(seq: number | null): number | null {
-    const low = seq === null ? undefined : this.low[seq];
-    return low === undefined ? null : ((this.high[seq!] ?? 0) * 2 ** 32 + low) * this.unit;
+    if (seq === null || !(seq >= 0 && seq < this.count)) return null;
+    const mark = Math.floor(seq / eventsOfMark);
+    let offset = this.marks[mark]!;
+    for (let next = mark * eventsOfMark + 1; next <= seq; next += 1) offset += differenceOf(this.steps[next]!);
+    return offset * this.unit;
   }
   get last(): number {
-    return this.at(this.low.length - 1) ?? 0;
+    return this.at(this.count - 1) ?? 0;
   }
 
   /** The first event at or after an offset. */
   firstAtOrAfter(offset: number): number {
-    let [low, high] = [0, this.low.length];
+    let [low, high] = [0, this.count];
     while (low < high) {
       const middle = (low + high) >>> 1;
       if (this.at(middle)! < offset) low = middle + 1;

@@ -46,7 +46,7 @@ function eventAt({ run, addresses }: RunParts, seq: number): Cursor["event"] {
     kind,
     address: addresses ? addressText(addresses.address[index]!) : null,
     size_bytes: run.sizeOf(index),
-    allocation: run.row[index]!,
+    allocation: run.rowOf(index),
     stream: run.kinds.stream[run.kind[index]!]!,
   };
 }
@@ -88,7 +88,11 @@ function forEachShown(run: RunStore, parameters: Parameters, visit: (index: numb
   const at = run.momentAt(numberOf(parameters, "seq"));
   const grouping = String(parameters.group ?? "category");
   const hidden = hiddenGroups(parameters, run.groups(grouping).length);
-  const live = run.order().filter((index) => run.isLive(index, at) && !hidden.has(run.groupOf(index, grouping)));
+  const live: number[] = [];
+  for (let place = 0; place < run.count; place += 1) {
+    const index = run.inOrder(place);
+    if (run.isLive(index, at) && !hidden.has(run.groupOf(index, grouping))) live.push(index);
+  }
   if (parameters.order !== "allocation") {
     // Stable: within a group, blocks lie in allocation order.
     const groups = live.map((index) => run.groupOf(index, grouping));
@@ -107,7 +111,7 @@ export function pick(run: RunStore, parameters: Parameters): { allocation: numbe
     let base = 0;
     forEachShown(run, parameters, (index) => {
       base += run.sizeOf(index);
-      if (height < base) found = run.row[index]!;
+      if (height < base) found = run.rowOf(index);
       return found === null;
     });
     return { allocation: found };
@@ -116,7 +120,7 @@ export function pick(run: RunStore, parameters: Parameters): { allocation: numbe
   const least = Number(parameters.min_bytes ?? 0);
   const rows: number[] = [];
   forEachShown(run, parameters, (index) => {
-    const row = run.row[index]!;
+    const row = run.rowOf(index);
     if (run.sizeOf(index) >= least || row === from) rows.push(row);
     return true;
   });
@@ -134,7 +138,7 @@ function sameStack(run: RunStore, index: number): Allocation["same_stack"] {
     if (same.rows.length >= mostRowsOfSameStack) continue;
     const begin = known(run.begin[i]!);
     same.rows.push({
-      row: run.row[i]!,
+      row: run.rowOf(i),
       size_bytes: run.sizeOf(i),
       alloc_seq: begin,
       free_seq: known(run.free[i]!),

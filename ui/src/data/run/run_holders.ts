@@ -128,7 +128,7 @@ class Sum {
       since: [step === null ? "" : `step ${step}`, phase ?? ""].filter(Boolean).join(" ") || null,
       stack_id: stack === 0 ? null : stack,
       stack: run.stackFrames(stack),
-      example: run.row[this.largest]!,
+      example: run.rowOf(this.largest),
     };
   }
 }

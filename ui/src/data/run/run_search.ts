@@ -47,7 +47,7 @@ function addTo(sum: BlockSum, more: BlockSum): boolean {
 
 function ofBlock(run: RunStore, index: number): BlockSum {
   const [bytes, begin] = [run.sizeOf(index), run.begin[index]!];
-  return { bytes, count: 1, largest: run.row[index]!, largestBytes: bytes, begin: begin === noneU32 ? null : begin };
+  return { bytes, count: 1, largest: run.rowOf(index), largestBytes: bytes, begin: begin === noneU32 ? null : begin };
 }
 
 function sumUp<Id>(run: RunStore, idOf: (index: number) => Id): Map<Id, BlockSum> {

@@ -70,7 +70,8 @@ class Layout {
     };
     const rangeBegin = grid.beginSeq[0]!;
     const rangeEnd = Math.max(grid.beginSeq.at(-1)!, rangeBegin + 1);
-    for (const index of run.order()) {
+    for (let place = 0; place < run.count; place += 1) {
+      const index = run.inOrder(place);
       const [begin, free] = [run.begin[index]!, run.free[index]!];
       if ((begin !== noneU32 && begin >= rangeEnd) || free < rangeBegin) continue;
       this.blockCount += 1;
@@ -158,7 +159,7 @@ class Layout {
   }
 
   private single(index: number, group: number, columnBegin: number, columnEnd: number, y0: number, y1: number): Run {
-    return { columnBegin, columnEnd, group, allocation: this.run.row[index]!, blockCount: 1, y0, y1 };
+    return { columnBegin, columnEnd, group, allocation: this.run.rowOf(index), blockCount: 1, y0, y1 };
   }
 }
 

@@ -323,7 +323,7 @@ export function state(parts: RunParts, parameters: Parameters): Frame {
       size_bytes: Float64Array.from(blocks, (block) => block.size),
       requested_bytes: Float64Array.from(blocks, (block) => run.sizeOf(block.index)),
       state: Uint8Array.from(blocks, (block) => (block.isPending ? 1 : 0)),
-      allocation: Uint32Array.from(blocks, (block) => run.row[block.index]!),
+      allocation: Uint32Array.from(blocks, (block) => run.rowOf(block.index)),
       group: Uint16Array.from(blocks, (block) => run.groupOf(block.index, grouping)),
     },
     holes: {
@@ -352,7 +352,7 @@ export function neighboursOf(
   const pieces: (Neighbour & { offset: number })[] = [
     ...segment.blocks.map((block) => ({
       offset: block.offset,
-      row: run.row[block.index]!,
+      row: run.rowOf(block.index),
       size_bytes: block.size,
       state: block.isPending ? ("pending" as const) : ("live" as const),
       category: run.categoryOf(block.index),

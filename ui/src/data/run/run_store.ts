@@ -72,7 +72,10 @@ export class RunStore {
   readonly attributes: RunAttributes;
   /** Number of blocks in the file; fewer than `attributes.block_count` in a reduced report. */
   readonly count: number;
-  readonly row: Uint32Array;
+  private readonly rows: Uint32Array | null;
+  private readonly firstRow: number;
+  /** Index of the first block from before the recording. */
+  private readonly firstPreexisting: number;
   /** noneU32: before the recording. */
   readonly begin: Uint32Array;
   /** noneU32: not asked for. */
@@ -89,7 +92,6 @@ export class RunStore {
   private readonly otherEvents: EventColumns;
   private readonly placeBegin: Float64Array;
   private readonly placeStep: NumberColumn;
-  private orderOfBlocks: Uint32Array | null = null;
 
   private readonly frame: Frame;
 
@@ -100,7 +102,9 @@ export class RunStore {
     this.attributes = frame.attributes as unknown as RunAttributes;
     const blocks = packed.table("blocks");
     this.count = blocks.rows;
-    this.row = readSmallDifferences(blocks, "row");
+    const rows = readSmallDifferences(blocks, "row");
+    this.firstRow = rows[0] ?? 0;
+    this.rows = this.isWhole ? null : rows; // one after another in a whole run
     // Counted from 1; 0 becomes noneU32.
     this.begin = readSmallDifferences(blocks, "begin", 1);
     const length = readPlanes(blocks, "length");
@@ -114,6 +118,9 @@ export class RunStore {
       this.free[i] = length[i] === 0 ? noneU32 : end;
       this.freeRequested[i] = wait[i] === 0 ? noneU32 : end - wait[i]! + 1;
     }
+    let first = this.count;
+    while (first > 0 && this.begin[first - 1] === noneU32) first -= 1;
+    this.firstPreexisting = first;
     this.kind = readPlanes(blocks, "kind");
     this.lifetimeGroup = readPlanes(blocks, "lifetime");
     this.kinds = readKinds(frame.table("kinds"));
@@ -156,15 +163,19 @@ export class RunStore {
     return Number.isNaN(bytes) ? this.sizeOf(index) : bytes;
   }
 
+  /** Row of the allocation table. */
+  rowOf(index: number): number {
+    return this.rows ? this.rows[index]! : this.firstRow + index;
+  }
   /** Index of a row of the allocation table, -1: not in the file. */
   indexOf(row: number): number {
     let [low, high] = [0, this.count];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.row[middle]! < row) low = middle + 1;
+      if (this.rowOf(middle) < row) low = middle + 1;
       else high = middle;
     }
-    return low < this.count && this.row[low] === row ? low : -1;
+    return low < this.count && this.rowOf(low) === row ? low : -1;
   }
 
   /** Whether a block is live after so many events. */
@@ -178,15 +189,10 @@ export class RunStore {
     return this.eventCount === 0 ? 0 : seq + 1;
   }
 
-  /** Blocks from before the recording stand at the end of the table and come first in the stack. */
-  order(): Uint32Array {
-    if (this.orderOfBlocks) return this.orderOfBlocks;
-    let first = this.count;
-    while (first > 0 && this.begin[first - 1] === noneU32) first -= 1;
-    const order = new Uint32Array(this.count);
-    for (let i = 0; i < this.count; i += 1) order[i] = i < this.count - first ? first + i : i - (this.count - first);
-    this.orderOfBlocks = order;
-    return order;
+  /** Index of a block by its place in the stack. Blocks from before the recording stand at the end of the table and come first in the stack. */
+  inOrder(place: number): number {
+    const preexisting = this.count - this.firstPreexisting;
+    return place < preexisting ? this.firstPreexisting + place : place - preexisting;
   }
 
   groups(grouping: string): readonly Group[] {
