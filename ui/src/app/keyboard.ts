@@ -79,21 +79,26 @@ function pin(app: AppState, row: number): void {
   });
 }
 
-/** From the pinned block to the one on it or under it; without one, the lowest. */
+/** From the pinned block to the next drawn one on it or under it, where there is none to the next that is merged; without one, the lowest. */
 function pinNext(app: AppState, to: "up" | "down"): void {
-  const parameters = {
-    seq: app.cursorSeq.peek(),
-    to,
-    from: app.pinnedRow.peek(),
-    group: app.grouping.peek(),
-    order: app.order.peek(),
-    hide: app.hidden.peek().join(","),
-    min_bytes: app.view.peek() === "timeline" ? app.drawnFromBytes.peek() : 0,
+  const drawnFrom = app.view.peek() === "timeline" ? app.drawnFromBytes.peek() : 0;
+  const askFor = (min_bytes: number) => {
+    const parameters = {
+      seq: app.cursorSeq.peek(),
+      to,
+      from: app.pinnedRow.peek(),
+      group: app.grouping.peek(),
+      order: app.order.peek(),
+      hide: app.hidden.peek().join(","),
+      min_bytes,
+    };
+    ask<{ allocation: number | null }>(app, "pick", parameters, ({ allocation }) => {
+      if (allocation !== null) pin(app, allocation);
+      else if (min_bytes > 0) askFor(0);
+      else app.announcement.value = to === "up" ? "This is the highest block." : "This is the lowest block.";
+    });
   };
-  ask<{ allocation: number | null }>(app, "pick", parameters, ({ allocation }) => {
-    if (allocation !== null) pin(app, allocation);
-    else app.announcement.value = to === "up" ? "This is the highest block." : "This is the lowest block.";
-  });
+  askFor(drawnFrom);
 }
 
 /** The block that the event at the cursor is about. */
