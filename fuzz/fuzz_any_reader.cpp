@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "analysis/kept_analyses.h"
 #include "query/oom.h"
 #include "query/summary.h"
 #include "query/table.h"
@@ -53,7 +54,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   memstrata::StringSink sink;
   (void)memstrata::WriteSummaryJson(*answer, sink);
   (void)memstrata::WriteSummaryText(*answer, {.full_stacks = true}, sink);
-  const memstrata::Result<memstrata::OomAnswer> failures = memstrata::ExplainOutOfMemory(*store, "");
+  memstrata::KeptAnalyses analyses(*store);
+  const memstrata::Result<memstrata::OomAnswer> failures = memstrata::ExplainOutOfMemory(analyses, "");
   Require(failures.has_value());
   (void)memstrata::WriteOomJson(*failures, sink);
   for (uint32_t source = 0; source < store->sources.size(); ++source) {
