@@ -4,6 +4,7 @@
 #include <span>
 
 #include "analysis/category/parameter_sizes.h"
+#include "analysis/frames/stacks_through.h"
 #include "analysis/phases/order_events.h"
 #include "base/flat_map.h"
 
@@ -53,15 +54,10 @@ class CheckpointFinder {
 
   // By stack: whether code that reads a checkpoint onto the device made the block.
   std::vector<bool> FindLoaders() const {
-    const StackTable& stacks = store_.stacks.stacks();
-    const FrameTable& frames = store_.stacks.frames();
-    std::vector<bool> loads(stacks.size(), false);
-    for (uint32_t node = 1; node < stacks.size(); ++node) {  // parents come first
-      const std::string_view file = store_.String(frames.file[stacks.frame[node].value]);
-      loads[node] = loads[stacks.parent[node].value] || file.find("torch/serialization.py") != std::string_view::npos ||
-                    file.find("safetensors/torch.py") != std::string_view::npos;
-    }
-    return loads;
+    return FindStacksThrough(store_, [](std::string_view file, std::string_view) {
+      return file.find("torch/serialization.py") != std::string_view::npos ||
+             file.find("safetensors/torch.py") != std::string_view::npos;
+    });
   }
 
   static bool MayBeLoaded(Category category) {
