@@ -28,10 +28,9 @@ struct Candidate {
   uint32_t fall_count = 0;        // those that give back an older block than the run before
 };
 
-void SortByBegin(std::vector<Candidate>& candidates) {
-  std::sort(candidates.begin(), candidates.end(),
-            [](const Candidate& a, const Candidate& b) { return a.begin < b.begin; });
-}
+bool IsEarlier(const Candidate& a, const Candidate& b) { return a.begin < b.begin; }
+
+void SortByBegin(std::vector<Candidate>& candidates) { std::sort(candidates.begin(), candidates.end(), IsEarlier); }
 
 class PassFinder {
  public:
@@ -310,8 +309,7 @@ class PassFinder {
     });
     for (const Candidate& candidate : repeated) {
       if (!IsApart(candidate, accepted)) continue;
-      accepted.push_back(candidate);
-      SortByBegin(accepted);
+      accepted.insert(std::upper_bound(accepted.begin(), accepted.end(), candidate, IsEarlier), candidate);
     }
   }
 
