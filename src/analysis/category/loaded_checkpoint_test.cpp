@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/category/loaded_copy_pass.h"
-#include "analysis/test_program.h"
+#include "analysis/category/test_sgd.h"
 
 namespace memstrata {
 namespace {
@@ -26,36 +26,6 @@ struct Checkpoint {
   bool is_in_program = false;  // not loaded: the program's own line makes the blocks
 };
 
-// The batch of the step before goes when the next one is there.
-void Train(TestProgram& program, bool makes_states, uint32_t& batch) {
-  const uint32_t old_batch = batch;
-  batch = program.Alloc(20'000, {"<module>@train.py:11", "batch@train.py:2"});
-  if (old_batch != kNone) program.Free(old_batch, {"<module>@train.py:11"});
-  std::vector<uint32_t> kept;
-  for (size_t i = 0; i < kTrainedCount; ++i)
-    kept.push_back(program.Alloc(3 << 20, {"<module>@train.py:12", "_call_impl@torch/nn/modules/module.py:1700"}));
-  const uint32_t loss = program.Alloc(8 << 20, {"<module>@train.py:12", "cross_entropy@torch/nn/functional.py:3000"});
-  const uint32_t root = program.Alloc(4, {"<module>@train.py:13", "_make_grads@torch/autograd/__init__.py:220"});
-  program.Free(program.Alloc(8 << 20, {}), {});
-  std::vector<uint32_t> gradients;
-  for (size_t i = kTrainedCount; i-- > 0; kept.pop_back()) {
-    gradients.push_back(program.Alloc(kWeights[i], {}));
-    program.Free(kept.back(), {});
-  }
-  program.Free(loss, {});
-  program.Free(root, {"<module>@train.py:13", "backward@torch/_tensor.py:500"});
-  for (size_t i = 0; i < kTrainedCount && makes_states; ++i)
-    program.Alloc(kWeights[i],
-                  {"<module>@train.py:16", "step@torch/optim/sgd.py:20", "_init_group@torch/optim/sgd.py:1"});
-  std::vector<uint32_t> temporaries;
-  for (size_t i = 0; i < kTrainedCount; ++i)
-    temporaries.push_back(program.Alloc(kWeights[i], {"<module>@train.py:16", "step@torch/optim/sgd.py:20",
-                                                      "_multi_tensor_sgd@torch/optim/sgd.py:300"}));
-  for (const uint32_t row : temporaries) program.Free(row, {"<module>@train.py:16", "step@torch/optim/sgd.py:20"});
-  for (const uint32_t row : gradients)
-    program.Free(row, {"<module>@train.py:17", "zero_grad@torch/optim/optimizer.py:900"});
-}
-
 Resumed Resume(const Checkpoint& checkpoint, bool keeps_stacks) {
   Resumed result;
   TestProgram program(keeps_stacks);
@@ -74,8 +44,8 @@ Resumed Resume(const Checkpoint& checkpoint, bool keeps_stacks) {
   if (!checkpoint.keeps_weights) {
     for (const uint32_t row : result.copies) program.Free(row, {"<module>@train.py:10"});
   }
-  uint32_t batch = kNone;
-  for (int step = 0; step < 3; ++step) Train(program, checkpoint.makes_states && step == 0, batch);
+  SgdTraining training(program, {kWeights, kWeights + kTrainedCount});
+  for (int step = 0; step < 3; ++step) training.Step(checkpoint.makes_states && step == 0);
   result.store = program.Finish();
   return result;
 }

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/category/test_sgd.h"
 #include "analysis/heap_analysis.h"
-#include "analysis/test_program.h"
 
 namespace memstrata {
 namespace {
@@ -83,21 +83,8 @@ TEST(MasterWeights, CopiesOfTheSameSizeAreNone) {
     program.Alloc(size, {"<module>@train.py:9", "_apply@torch/nn/modules/module.py:900"});
   std::vector<uint32_t> averages;
   for (const uint64_t size : kWeights) averages.push_back(program.Alloc(size, {"<module>@train.py:10"}));
-  for (int step = 0; step < 2; ++step) {
-    const uint32_t kept = program.Alloc(9 << 20, {"<module>@train.py:12", "_call_impl@torch/nn/modules/module.py:17"});
-    const uint32_t root = program.Alloc(
-        4, {"<module>@train.py:13", "backward@torch/_tensor.py:500", "_make_grads@torch/autograd/__init__.py:220"});
-    std::vector<uint32_t> gradients;
-    for (const uint64_t size : kWeights) gradients.push_back(program.Alloc(size, {}));
-    program.Free(kept, {});
-    program.Free(root, {"<module>@train.py:13", "backward@torch/_tensor.py:500"});
-    for (const uint64_t size : kWeights) {
-      if (step == 0)
-        program.Alloc(size, {"<module>@train.py:16", "step@torch/optim/sgd.py:20", "_init_group@torch/optim/sgd.py:1"});
-    }
-    for (const uint32_t row : gradients)
-      program.Free(row, {"<module>@train.py:17", "zero_grad@torch/optim/optimizer.py:900"});
-  }
+  SgdTraining training(program, {std::begin(kWeights), std::end(kWeights)});
+  for (int step = 0; step < 2; ++step) training.Step(step == 0);
   const Store store = program.Finish();
   const HeapAnalysis analysis = AnalyseHeap(store, store.heaps[0]);
   for (const uint32_t row : averages) EXPECT_NE(analysis.CategoryOf(row), Category::kParameter) << row;
