@@ -8,6 +8,18 @@
 namespace memstrata {
 namespace {
 
+struct Block {
+  uint64_t size_bytes;
+  TestProgram::Frames frames;
+};
+
+// Makes these blocks and keeps them.
+Store MakeProgram(std::initializer_list<Block> blocks) {
+  TestProgram program;
+  for (const Block& block : blocks) program.Alloc(block.size_bytes, block.frames);
+  return program.Finish();
+}
+
 HeapDiff Diff(const std::vector<HeapAnalysis>& analyses) { return DiffPeaks(HoldingsOf(analyses)); }
 
 std::vector<HeapAnalysis> Analyse(std::initializer_list<const Store*> stores) {
@@ -28,12 +40,8 @@ TEST(DiffPeaks, AddsUpToTheDifferenceOfThePeaks) {
 }
 
 TEST(DiffPeaks, MovedLinesAreTheSameOrigin) {
-  TestProgram old_program;
-  old_program.Alloc(100, {"<module>@train.py:10", "forward@model.py:3"});
-  TestProgram new_program;
-  new_program.Alloc(130, {"<module>@train.py:12", "forward@model.py:9"});
-  const Store before = old_program.Finish();
-  const Store after = new_program.Finish();
+  const Store before = MakeProgram({{100, {"<module>@train.py:10", "forward@model.py:3"}}});
+  const Store after = MakeProgram({{130, {"<module>@train.py:12", "forward@model.py:9"}}});
   const HeapDiff diff = Diff(Analyse({&before, &after}));
   ASSERT_EQ(diff.rows.size(), 1U);
   EXPECT_EQ(diff.rows[0].BeforeBytes(), 100U);
@@ -41,12 +49,8 @@ TEST(DiffPeaks, MovedLinesAreTheSameOrigin) {
 }
 
 TEST(DiffPeaks, AMovedFileIsTheSameOrigin) {
-  TestProgram old_program;
-  old_program.Alloc(100, {"<module>@train.py:10", "forward@model.py:3"});
-  TestProgram new_program;
-  new_program.Alloc(130, {"<module>@main.py:12", "forward@layers/model.py:9"});
-  const Store before = old_program.Finish();
-  const Store after = new_program.Finish();
+  const Store before = MakeProgram({{100, {"<module>@train.py:10", "forward@model.py:3"}}});
+  const Store after = MakeProgram({{130, {"<module>@main.py:12", "forward@layers/model.py:9"}}});
   const HeapDiff diff = Diff(Analyse({&before, &after}));
   ASSERT_EQ(diff.rows.size(), 1U);
   EXPECT_EQ(diff.rows[0].DeltaBytes(), 30);
@@ -55,9 +59,7 @@ TEST(DiffPeaks, AMovedFileIsTheSameOrigin) {
 TEST(DiffPeaks, ARowOfRecordingsIsATrend) {
   std::vector<Store> stores;
   for (const uint64_t size_bytes : {100U, 100U, 400U}) {
-    TestProgram program;
-    program.Alloc(size_bytes, {"<module>@train.py:10"});
-    stores.push_back(program.Finish());
+    stores.push_back(MakeProgram({{size_bytes, {"<module>@train.py:10"}}}));
   }
   const std::vector<HeapAnalysis> analyses = Analyse({&stores[0], &stores[1], &stores[2]});
   const HeapDiff diff = Diff(analyses);
@@ -69,13 +71,9 @@ TEST(DiffPeaks, ARowOfRecordingsIsATrend) {
 }
 
 TEST(DiffPeaks, TheSameCodeWithAnotherCallerDoesNotCancel) {
-  TestProgram old_program;
-  old_program.Alloc(100, {"main@train.py:3", "leak_cache@train.py:10", "features@model.py:3"});
-  old_program.Alloc(40, {"main@train.py:3", "leak_cache@train.py:11", "head@model.py:7"});
-  TestProgram new_program;
-  new_program.Alloc(100, {"main@train.py:3", "leak_hook@train.py:20", "features@model.py:3"});
-  const Store before = old_program.Finish();
-  const Store after = new_program.Finish();
+  const Store before = MakeProgram({{100, {"main@train.py:3", "leak_cache@train.py:10", "features@model.py:3"}},
+                                    {40, {"main@train.py:3", "leak_cache@train.py:11", "head@model.py:7"}}});
+  const Store after = MakeProgram({{100, {"main@train.py:3", "leak_hook@train.py:20", "features@model.py:3"}}});
   const HeapDiff diff = Diff(Analyse({&before, &after}));
   ASSERT_EQ(diff.rows.size(), 2U);
   EXPECT_EQ(diff.rows[0].DeltaBytes(), -40);  // head() has not come back
@@ -84,13 +82,9 @@ TEST(DiffPeaks, TheSameCodeWithAnotherCallerDoesNotCancel) {
 
 // Where one caller stays and another is gone, nothing has moved.
 TEST(DiffPeaks, ACallerThatIsGoneIsGone) {
-  TestProgram old_program;
-  old_program.Alloc(100, {"main@train.py:3", "encoder@model.py:10", "layer@model.py:3"});
-  old_program.Alloc(100, {"main@train.py:3", "decoder@model.py:20", "layer@model.py:3"});
-  TestProgram new_program;
-  new_program.Alloc(100, {"main@train.py:3", "encoder@model.py:10", "layer@model.py:3"});
-  const Store before = old_program.Finish();
-  const Store after = new_program.Finish();
+  const Store before = MakeProgram({{100, {"main@train.py:3", "encoder@model.py:10", "layer@model.py:3"}},
+                                    {100, {"main@train.py:3", "decoder@model.py:20", "layer@model.py:3"}}});
+  const Store after = MakeProgram({{100, {"main@train.py:3", "encoder@model.py:10", "layer@model.py:3"}}});
   const HeapDiff diff = Diff(Analyse({&before, &after}));
   ASSERT_EQ(diff.rows.size(), 2U);
   EXPECT_EQ(diff.rows[0].DeltaBytes(), -100);
@@ -101,9 +95,7 @@ TEST(DiffPeaks, GeneratedFilesAreOneOrigin) {
   std::vector<Store> stores;
   for (const std::string_view frame :
        {"call@/tmp/torchinductor_me/ab/cab.py:40", "call@/tmp/torchinductor_me/cd/ccd.py:44"}) {
-    TestProgram program;
-    program.Alloc(100, {"<module>@train.py:10", frame});
-    stores.push_back(program.Finish());
+    stores.push_back(MakeProgram({{100, {"<module>@train.py:10", frame}}}));
   }
   const HeapDiff diff = Diff(Analyse({&stores[0], &stores[1]}));
   ASSERT_EQ(diff.rows.size(), 1U);
@@ -144,10 +136,9 @@ TEST(DiffPeaks, WhatMovedToAnotherCallerIsNoChangeInWords) {
 TEST(DiffPeaks, RowsOfOneNameAreOneInWords) {
   std::vector<Store> stores;
   for (const uint64_t of_encoder : {1000U, 400U}) {
-    TestProgram program;
-    program.Alloc(of_encoder, {"<module>@run.py:90", "encoder@run.py:34", "layer@run.py:10"});
-    program.Alloc(1400 - of_encoder, {"<module>@run.py:90", "decoder@run.py:44", "layer@run.py:10"});
-    stores.push_back(program.Finish());
+    stores.push_back(
+        MakeProgram({{of_encoder, {"<module>@run.py:90", "encoder@run.py:34", "layer@run.py:10"}},
+                     {1400 - of_encoder, {"<module>@run.py:90", "decoder@run.py:44", "layer@run.py:10"}}}));
   }
   const std::vector<HeapAnalysis> analyses = Analyse({&stores[0], &stores[1]});
   const HeapDiff diff = Diff(analyses);
@@ -158,9 +149,7 @@ TEST(DiffPeaks, RowsOfOneNameAreOneInWords) {
 TEST(DiffPeaks, TheHighestOfARowIsTold) {
   std::vector<Store> stores;
   for (const uint64_t size_bytes : {100U, 400U, 100U}) {
-    TestProgram program;
-    program.Alloc(size_bytes, {"<module>@train.py:10", "keep@train.py:3"});
-    stores.push_back(program.Finish());
+    stores.push_back(MakeProgram({{size_bytes, {"<module>@train.py:10", "keep@train.py:3"}}}));
   }
   const std::vector<HeapAnalysis> analyses = Analyse({&stores[0], &stores[1], &stores[2]});
   const HeapDiff diff = Diff(analyses);

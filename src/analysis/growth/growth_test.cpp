@@ -88,6 +88,13 @@ class Training {
     return program.Alloc(size_bytes, {"<module>@train.py:9", "train@train.py:5", "keep@train.py:20"});
   }
 
+  /// Keeps a block in place of an old one (kNone: of none), which goes when the new one is there.
+  uint32_t Replace(uint32_t old, uint64_t size_bytes) {
+    const uint32_t block = Keep(size_bytes);
+    if (old != kNone) program.Free(old, {"<module>@train.py:9", "train@train.py:5"});
+    return block;
+  }
+
   Growth Judge() {
     store_ = program.Finish();
     return FindGrowth(AnalyseHeap(store_, store_.heaps[0]));
@@ -287,9 +294,7 @@ TEST(Growth, AHistoryThatIsCopiedGrows) {
   uint32_t history = kNone;
   for (uint64_t step = 0; step < 10; ++step) {
     training.Step();
-    const uint32_t next = training.Keep((step + 1) * (3 << 20));
-    if (history != kNone) training.program.Free(history, {"<module>@train.py:9", "train@train.py:5"});
-    history = next;
+    history = training.Replace(history, (step + 1) * (3 << 20));
   }
   const Growth growth = training.Judge();
   EXPECT_EQ(growth.kind, GrowthKind::kLeak);
@@ -301,9 +306,7 @@ TEST(Growth, BatchesThatGetLongerAreNoLeak) {
   Training training;
   uint32_t batch = kNone;
   for (uint64_t step = 0; step < 10; ++step) {
-    const uint32_t next = training.Keep((step + 1) * (3 << 20));
-    if (batch != kNone) training.program.Free(batch, {"<module>@train.py:9", "train@train.py:5"});
-    batch = next;
+    batch = training.Replace(batch, (step + 1) * (3 << 20));
     training.Step((step + 1) * (8 << 20));
   }
   EXPECT_EQ(training.Judge().kind, GrowthKind::kNoGrowth);
@@ -362,9 +365,7 @@ TEST(Growth, WhatLaterStepsReplaceIsNotKept) {
   for (int step = 0; step < 14; ++step) {
     training.Step();
     if (step != 3 && step != 4 && step != 7 && step != 8 && step != 11) continue;
-    const uint32_t next = training.Keep(16 << 20);
-    if (state != kNone) training.program.Free(state, {});
-    state = next;
+    state = training.Replace(state, 16 << 20);
   }
   const Growth growth = training.Judge();
   EXPECT_EQ(growth.kind, GrowthKind::kWarmUp);
@@ -387,9 +388,7 @@ TEST(Growth, ASmallRiseOfEveryStepIsALeak) {
   uint32_t history = kNone;
   for (uint64_t step = 0; step < 14; ++step) {
     training.Step();
-    const uint32_t longer = training.Keep((step + 1) * 20'480);
-    if (history != kNone) training.program.Free(history, {});
-    history = longer;
+    history = training.Replace(history, (step + 1) * 20'480);
   }
   const Growth growth = training.Judge();
   EXPECT_EQ(growth.kind, GrowthKind::kLeak);

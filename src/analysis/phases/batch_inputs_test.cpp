@@ -17,9 +17,7 @@ class Training {
     for (int i = 0; i < kLayers; ++i) program_.Alloc(kWeightBytes, {});
   }
 
-  /// The first event of the step.
-  uint32_t begin() const { return begin_; }
-  void BeginStep() { begin_ = program_.event_count(); }
+  uint32_t event_count() const { return program_.event_count(); }
 
   /// A batch replaces the one before. `is_converted`: it is made from another block, which is given back.
   void Load(bool is_converted) {
@@ -69,66 +67,57 @@ class Training {
   std::vector<uint32_t> kept_;
   std::vector<uint32_t> gradients_;
   uint32_t batch_ = kNone;
-  uint32_t begin_ = 0;
 };
 
-constexpr int kSteps = 5;
-
-void ExpectStepsBeginAt(const Store& store, const std::vector<uint32_t>& begins) {
+// Of a training that does nothing else; each step begins with its batch.
+void ExpectStepsBeginWithTheBatch(void (*step)(Training&)) {
+  Training training;
+  std::vector<uint32_t> begins;
+  constexpr int kSteps = 5;
+  for (int i = 0; i < kSteps; ++i) {
+    begins.push_back(training.event_count());
+    step(training);
+  }
+  const Store store = training.Finish();
   const Timeline timeline = FindTimeline(store, store.heaps[0]);
   ASSERT_EQ(timeline.steps.size(), begins.size());
-  for (size_t step = 0; step < begins.size(); ++step) {
-    EXPECT_EQ(timeline.steps[step].begin_seq, begins[step]) << step;
-    EXPECT_EQ(timeline.phase_of_event[begins[step]], Phase::kInput) << step;
+  for (size_t i = 0; i < begins.size(); ++i) {
+    EXPECT_EQ(timeline.steps[i].begin_seq, begins[i]) << i;
+    EXPECT_EQ(timeline.phase_of_event[begins[i]], Phase::kInput) << i;
   }
 }
 
 // for x in loader: x = x.cuda(); optimizer.zero_grad(); model(x)...
 TEST(BatchInputs, ABatchThatComesBeforeTheGradientsAreDroppedIsOfTheirStep) {
-  Training training;
-  std::vector<uint32_t> begins;
-  for (int step = 0; step < kSteps; ++step) {
-    training.BeginStep();
-    begins.push_back(training.begin());
+  ExpectStepsBeginWithTheBatch([](Training& training) {
     training.Load(false);
     training.DropGradients();
     training.Forward();
     training.Backward(Training::kLayers);
     training.Update();
-  }
-  ExpectStepsBeginAt(training.Finish(), begins);
+  });
 }
 
 TEST(BatchInputs, WhatABatchIsMadeOfIsAPartOfIt) {
-  Training training;
-  std::vector<uint32_t> begins;
-  for (int step = 0; step < kSteps; ++step) {
-    training.BeginStep();
-    begins.push_back(training.begin());
+  ExpectStepsBeginWithTheBatch([](Training& training) {
     training.Load(true);
     training.Forward();
     training.Backward(Training::kLayers);
     training.Update();
     training.DropGradients();
-  }
-  ExpectStepsBeginAt(training.Finish(), begins);
+  });
 }
 
 // aux.backward(retain_graph=True); loss.backward()
 TEST(BatchInputs, ABatchStaysThroughAllBackwardsOfItsGraph) {
-  Training training;
-  std::vector<uint32_t> begins;
-  for (int step = 0; step < kSteps; ++step) {
-    training.BeginStep();
-    begins.push_back(training.begin());
+  ExpectStepsBeginWithTheBatch([](Training& training) {
     training.Load(false);
     training.Forward();
     training.Backward(Training::kLayers / 2);
     training.Backward(Training::kLayers / 2);
     training.Update();
     training.DropGradients();
-  }
-  ExpectStepsBeginAt(training.Finish(), begins);
+  });
 }
 
 }  // namespace
