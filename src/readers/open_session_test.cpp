@@ -1,14 +1,13 @@
 // What a container says at its end, which a document in it need not reach; and how far a reader is in a packed file.
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 
 #include "base/gzip.h"
 #include "readers/reader.h"
+#include "readers/test_folder.h"
 
 namespace memstrata {
 namespace {
@@ -57,12 +56,10 @@ TEST(OpenSession, AGzipFileIsWholeOnlyWithItsEnd) {
 }
 
 TEST(OpenSession, ProgressOfAPackedFileIsItsPlaceInTheFile) {
-  char path[] = "/tmp/memstrata_open_session_XXXXXX";
-  const int file = mkstemp(path);
-  ASSERT_GE(file, 0);
-  close(file);
+  const TestFolder folder;
+  const std::vector<std::string> files = {(folder.path() / "snapshot.json.gz").string()};
   const std::string packed = GzipCompress("{" + std::string(9 << 20, ' ') + std::string(kSnapshot.substr(1)), 6);
-  std::ofstream(path, std::ios::binary) << packed;
+  std::ofstream(files[0], std::ios::binary) << packed;
   OpenOptions options;
   options.context.limits = DefaultReadLimits();
   std::vector<uint64_t> places;
@@ -72,9 +69,7 @@ TEST(OpenSession, ProgressOfAPackedFileIsItsPlaceInTheFile) {
     places.push_back(progress.read_bytes);
     event_count = progress.event_count;
   };
-  const std::vector<std::string> files = {path};
   const Result<Store> store = OpenSession(files, options);
-  unlink(path);
   ASSERT_TRUE(store.has_value()) << store.error().message;
   ASSERT_GE(places.size(), 2U);
   EXPECT_TRUE(std::is_sorted(places.begin(), places.end()));

@@ -3,10 +3,11 @@
 #include "readers/session_files.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "readers/test_folder.h"
 
 namespace memstrata {
 namespace {
@@ -15,26 +16,21 @@ namespace fs = std::filesystem;
 
 class SessionFolder : public testing::Test {
  protected:
-  SessionFolder() {
-    std::string name = (fs::temp_directory_path() / "session-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~SessionFolder() override { fs::remove_all(folder_); }
-
   void Touch(const std::string& name) const {
-    fs::create_directories((folder_ / name).parent_path());
-    std::ofstream(folder_ / name) << "x";
+    fs::create_directories((folder_.path() / name).parent_path());
+    std::ofstream(folder_.path() / name) << "x";
   }
 
   std::vector<std::string> Expanded() const {
-    const Result<SessionFiles> session = ExpandFolders({folder_.string()});
+    const Result<SessionFiles> session = ExpandFolders({folder_.path().string()});
     if (!session) return {session.error().message};
     std::vector<std::string> names;
-    for (const std::string& file : session->files) names.push_back(fs::path(file).lexically_relative(folder_).string());
+    for (const std::string& file : session->files)
+      names.push_back(fs::path(file).lexically_relative(folder_.path()).string());
     return names;
   }
 
-  fs::path folder_;
+  TestFolder folder_;
 };
 
 TEST_F(SessionFolder, EveryRankInNumericOrder) {
