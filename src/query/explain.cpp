@@ -1,9 +1,8 @@
 #include "query/explain.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "query/no_such_heap.h"
 #include "query/phase_confidence.h"
 
 namespace memstrata {
@@ -43,16 +42,10 @@ HeapExplained ExplainHeap(const HeapAnalysis& analysis) {
 
 Result<ExplainAnswer> Explain(KeptAnalyses& analyses, const std::string& heap_id) {
   ExplainAnswer answer{&analyses.store(), nullptr, {}};
-  std::string known;
   for (const Heap& heap : answer.store->heaps) {
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", heap.id);
     if (heap_id.empty() || heap.id == heap_id) answer.heaps.push_back(ExplainHeap(analyses.Of(heap)));
   }
-  if (answer.heaps.empty() && !heap_id.empty()) {
-    return Fail(ErrorCode::kInvalidArgument,
-                known.empty() ? fmt::format("There is no heap \"{}\": the file holds none.", heap_id)
-                              : fmt::format("There is no heap \"{}\"; the file holds: {}.", heap_id, known));
-  }
+  if (answer.heaps.empty() && !heap_id.empty()) return NoSuchHeap(*answer.store, heap_id);
   return answer;
 }
 

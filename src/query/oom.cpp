@@ -1,10 +1,9 @@
 #include "query/oom.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "oom/oom_text.h"
+#include "query/no_such_heap.h"
 
 namespace memstrata {
 
@@ -18,20 +17,14 @@ Result<OomAnswer> ExplainOutOfMemory(KeptAnalyses& analyses, std::string_view he
   const Store& store = analyses.store();
   OomAnswer answer;
   answer.store = &store;
-  std::string known;
   bool found = heap.empty();
   for (const Heap& candidate : store.heaps) {
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", candidate.id);
     if (!heap.empty() && candidate.id != heap) continue;
     found = true;
     std::vector<SnapshotOom> failures = ExplainFailures(analyses, candidate, kMostFailures, answer.left_out_count);
     std::move(failures.begin(), failures.end(), std::back_inserter(answer.failures));
   }
-  if (!found) {
-    return Fail(ErrorCode::kInvalidArgument,
-                known.empty() ? fmt::format("There is no heap \"{}\": the file holds none.", heap)
-                              : fmt::format("There is no heap \"{}\"; the file holds: {}.", heap, known));
-  }
+  if (!found) return NoSuchHeap(store, heap);
   return answer;
 }
 

@@ -10,6 +10,7 @@
 #include "analysis/phases/timeline.h"
 #include "base/duration.h"
 #include "base/units.h"
+#include "query/no_such_heap.h"
 
 namespace memstrata {
 namespace {
@@ -227,9 +228,7 @@ Result<HeapSummary> SummarizeHeap(const Store& store, const Heap& heap, const Su
 Result<SummaryAnswer> SummarizeAll(const Store& store, const SummaryOptions& options, KeptAnalyses* kept) {
   SummaryAnswer answer{&store, options, {}};
   std::map<uint32_t, Profile> xprof_by_source;
-  std::string known;
   for (const Heap& heap : store.heaps) {
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", heap.id);
     if (!options.heap.empty() && heap.id != options.heap) continue;
     const Profile* xprof = nullptr;
     if (store.HasXPlaneDetails(heap)) {
@@ -245,11 +244,7 @@ Result<SummaryAnswer> SummarizeAll(const Store& store, const SummaryOptions& opt
     if (summary.profile) peaks.push_back({summary.heap, summary.profile->used_bytes, summary.profile->utilization});
   }
   answer.hosts = SummarizeHosts(peaks);
-  if (answer.heaps.empty() && !options.heap.empty()) {
-    return Fail(ErrorCode::kInvalidArgument,
-                known.empty() ? fmt::format("There is no heap \"{}\": the file holds none.", options.heap)
-                              : fmt::format("There is no heap \"{}\"; the file holds: {}.", options.heap, known));
-  }
+  if (answer.heaps.empty() && !options.heap.empty()) return NoSuchHeap(store, options.heap);
   return answer;
 }
 

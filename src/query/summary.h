@@ -93,7 +93,7 @@ struct SummaryAnswer {
   std::vector<HostSummary> hosts;  // when the heaps are of several hosts, the worst first
 };
 
-/// errors: kNotFound (no such heap; the message lists them), kInvalidArgument (unreadable `at`)
+/// errors: kInvalidArgument (no such heap, and the message lists them; unreadable `at`)
 /// cost: O(events + allocations) per heap
 Result<SummaryAnswer> Summarize(const Store& store, const SummaryOptions& options);
 /// With phases and categories from analyses that other answers use too.
