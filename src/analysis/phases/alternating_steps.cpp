@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/phases/gradient_sizes.h"
 #include "analysis/phases/order_events.h"
 #include "base/flat_map.h"
 
@@ -40,25 +41,15 @@ std::vector<uint64_t> StacksOfUpdates(const Store& store, const Heap& heap, cons
 // How many blocks in sizes of gradients each step's update makes.
 std::vector<uint64_t> CountsOfUpdates(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
                                       const std::vector<uint32_t>& begins) {
-  const auto for_each_of = [&](auto is_wanted, auto take) {
-    for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
-      const uint32_t seq = store.allocations.alloc_seq[row];
-      const uint64_t size_bytes = store.allocations.size_bytes[row];
-      if (seq != kNone && seq >= begins[0] && size_bytes > kScalarBytes && is_wanted(phases[seq]))
-        take(row, seq, size_bytes);
-    }
-  };
-  FlatMap<uint64_t, bool> gradient_sizes;
-  for_each_of(IsBackward, [&](uint32_t row, uint32_t, uint64_t size_bytes) {
-    const uint32_t free_seq = store.allocations.free_requested_seq[row];
-    if (free_seq == kNone || !IsBackward(phases[free_seq])) gradient_sizes[size_bytes] = true;
-  });
+  const FlatMap<uint64_t, bool> gradient_sizes = FindGradientSizes(store, heap, phases, begins[0]);
   std::vector<uint64_t> counts(begins.size(), 0);
-  for_each_of([](Phase phase) { return phase == Phase::kOptimizer; },
-              [&](uint32_t, uint32_t seq, uint64_t size_bytes) {
-                const auto after = std::upper_bound(begins.begin(), begins.end(), seq);
-                counts[static_cast<size_t>(after - begins.begin()) - 1] += gradient_sizes.contains(size_bytes) ? 1 : 0;
-              });
+  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
+    const uint32_t seq = store.allocations.alloc_seq[row];
+    if (seq == kNone || seq < begins[0] || phases[seq] != Phase::kOptimizer) continue;
+    const auto after = std::upper_bound(begins.begin(), begins.end(), seq);
+    const bool is_like_gradient = gradient_sizes.contains(store.allocations.size_bytes[row]);
+    counts[static_cast<size_t>(after - begins.begin()) - 1] += is_like_gradient ? 1 : 0;
+  }
   return counts;
 }
 
@@ -112,11 +103,10 @@ std::vector<uint32_t> JoinAlternatingSteps(const Store& store, const Heap& heap,
     return joined;
   };
   const std::vector<uint64_t> gradients = GradientsOfSteps(store, heap, phases, begins);
-  for (size_t period = 2; period <= kLongestTurn && period * kFewestTurns <= begins.size(); ++period) {
-    if (HasPeriod(gradients, period)) return join(period);
-  }
-  for (size_t period = 2; period <= kLongestTurn && period * kFewestTurns <= begins.size(); ++period) {
-    if (MostlyHasPeriod(gradients, period)) return join(period);
+  for (const auto has_period : {HasPeriod, MostlyHasPeriod}) {
+    for (size_t period = 2; period <= kLongestTurn && period * kFewestTurns <= begins.size(); ++period) {
+      if (has_period(gradients, period)) return join(period);
+    }
   }
   // Sharpness-aware minimisation goes to a worse point and back; both ways have a backward and an update.
   const std::vector<uint64_t> stacks = StacksOfUpdates(store, heap, phases, begins);

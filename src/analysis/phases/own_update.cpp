@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/phases/batch_inputs.h"
+#include "analysis/phases/gradient_sizes.h"
 #include "analysis/phases/label_by_order.h"
 #include "analysis/phases/order_events.h"
 #include "base/flat_map.h"
@@ -14,22 +15,10 @@ bool Has(const std::vector<Phase>& phases, Phase phase) {
   return std::find(phases.begin(), phases.end(), phase) != phases.end();
 }
 
-// Sizes of what a backward makes and leaves behind.
-FlatMap<uint64_t, bool> GradientSizes(const Store& store, const Heap& heap, const std::vector<Phase>& phases) {
-  FlatMap<uint64_t, bool> sizes;
-  for (uint32_t row = heap.allocations.begin; row < heap.allocations.end; ++row) {
-    const uint32_t begin = store.allocations.alloc_seq[row];
-    const uint32_t end = store.allocations.free_requested_seq[row];
-    if (begin == kNone || !IsBackward(phases[begin]) || (end != kNone && IsBackward(phases[end]))) continue;
-    if (store.allocations.size_bytes[row] > kScalarBytes) sizes[store.allocations.size_bytes[row]] = true;
-  }
-  return sizes;
-}
-
 // Updates make blocks of the sizes of the gradients; other work between the steps does not.
 bool MakeGradientSizes(const Store& store, const Heap& heap, const std::vector<Phase>& phases,
                        const std::vector<uint32_t>& of_updates) {
-  const FlatMap<uint64_t, bool> gradient_sizes = GradientSizes(store, heap, phases);
+  const FlatMap<uint64_t, bool> gradient_sizes = FindGradientSizes(store, heap, phases);
   size_t large_count = 0;
   size_t gradient_like_count = 0;
   for (const uint32_t seq : of_updates) {
