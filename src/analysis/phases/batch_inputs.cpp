@@ -71,7 +71,7 @@ class BatchFinder {
         if (last == kNone) last = i;
       } else if (first == kNone && end - i > most_between) {
         break;
-      } else if (first != kNone && (event.IsLargeAlloc() || (!event.is_alloc && IsOfUpdate(event, begin)))) {
+      } else if (first != kNone && (event.IsLargeAlloc() || (!event.is_alloc && gradients_.IsOfUpdate(event, begin)))) {
         break;
       }
     }
@@ -130,11 +130,6 @@ class BatchFinder {
     const auto after = std::upper_bound(passes_.begin(), passes_.end(), index,
                                         [](uint32_t i, const BackwardPass& pass) { return i < pass.begin; });
     return after != passes_.begin() && index < (after - 1)->end;
-  }
-
-  // A free of what was made since `begin`, or of a gradient.
-  bool IsOfUpdate(const OrderEvent& event, uint32_t begin) const {
-    return event.alloc_index != kNone && (event.alloc_index >= begin || gradients_.Has(event.alloc_index));
   }
 
   // Where most of the gradients that are given back in [begin, end) are given back in a row: the first of these frees.

@@ -25,6 +25,10 @@ struct OrderGradients {
   FlatMap<uint64_t, uint32_t> count_of_size;
 
   bool Has(uint32_t alloc_index) const { return alloc_index != kNone && is_gradient[alloc_index]; }
+  /// Whether a free is one of what was made since `begin`, or of a gradient.
+  bool IsOfUpdate(const OrderEvent& free, uint32_t begin) const {
+    return free.alloc_index != kNone && (free.alloc_index >= begin || Has(free.alloc_index));
+  }
 };
 
 /// cost: O(events)

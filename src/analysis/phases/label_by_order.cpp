@@ -81,11 +81,6 @@ class OrderLabeller {
     return index;
   }
 
-  // A free of what was made since `begin`, or of a gradient.
-  bool IsOfUpdate(const OrderEvent& event, uint32_t begin) const {
-    return event.alloc_index != kNone && (event.alloc_index >= begin || gradients_.Has(event.alloc_index));
-  }
-
   void LabelPass(const BackwardPass& pass, const BatchInputs& inputs) {
     Fill(inputs.begin(), pass.begin, Phase::kForward);
     Fill(inputs.before_drop.begin, inputs.before_drop.end, Phase::kInput);
@@ -219,7 +214,7 @@ class OrderLabeller {
     uint32_t kept_count = 0;
     for (uint32_t i = range.begin; i < range.end; ++i) {
       const OrderEvent& event = events_[i];
-      if (!event.is_alloc && !IsOfUpdate(event, range.begin)) continue;
+      if (!event.is_alloc && !gradients_.IsOfUpdate(event, range.begin)) continue;
       const bool is_kept = event.IsLargeAlloc() && event.LivesBeyond(range.end);
       const bool is_other = is_kept && !gradients_.count_of_size.contains(event.size_bytes);
       end_of_all = i + 1;
