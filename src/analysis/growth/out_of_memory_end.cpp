@@ -8,17 +8,16 @@
 namespace memstrata {
 namespace {
 
-// What of `room_bytes` live memory can have where the allocator holds as much idle beside it as at the highest moment
-// of a step: by its rounding, and in holes between live blocks, which come with every block that stays. Whole segments
-// are given back before a request fails.
-uint64_t LiveWithin(const HeapAnalysis& analysis, const StepSpan& step, uint64_t room_bytes) {
-  if (!analysis.heap->capabilities.has_segments) return room_bytes;
+// The share of what the allocator holds that live memory has at the highest moment of a step; nothing for all of it.
+// The rest is idle, by its rounding and in holes between live blocks, which come with every block that stays. Whole
+// segments are given back before a request fails.
+std::optional<double> LiveShare(const HeapAnalysis& analysis, const StepSpan& step) {
+  if (!analysis.heap->capabilities.has_segments) return std::nullopt;
   const Peak highest = analysis.HighestIn(step.begin_seq, step.end_seq);
   const Fragmentation found = FindFragmentation(*analysis.store, *analysis.heap, highest.moment, 0);
   const uint64_t held_bytes = found.reserved_bytes - std::min(found.reserved_bytes, found.recoverable_bytes);
-  if (held_bytes <= highest.bytes) return room_bytes;
-  const double share = static_cast<double>(highest.bytes) / static_cast<double>(held_bytes);
-  return static_cast<uint64_t>(static_cast<double>(room_bytes) * share);
+  if (held_bytes <= highest.bytes) return std::nullopt;
+  return static_cast<double>(highest.bytes) / static_cast<double>(held_bytes);
 }
 
 std::optional<OutOfMemoryEnd> FindRecorded(const HeapAnalysis& analysis) {
@@ -86,20 +85,23 @@ std::optional<OutOfMemoryEnd> FindOutOfMemoryEnd(const HeapAnalysis& analysis, c
   const DeviceRoom& device = analysis.device;
   if (device.capacity_bytes == kUnknownBytes || growth.bytes_per_step.value_or(0) <= 0 || steps.size() < 2)
     return std::nullopt;
-  const StepSpan& last = steps[steps.size() - 2];
+  const std::optional<double> live_share = LiveShare(analysis, steps[steps.size() - 2]);
+  const auto live_within = [&](uint64_t bytes) {
+    return live_share ? static_cast<uint64_t>(static_cast<double>(bytes) * *live_share) : bytes;
+  };
   const uint64_t outside_bytes = device.outside_bytes == kUnknownBytes ? 0 : device.outside_bytes;
   const auto room_without = [&](uint64_t bytes) {
     return device.capacity_bytes - std::min(device.capacity_bytes, bytes);
   };
   const uint64_t room_bytes = room_without(device.is_outside_measured ? outside_bytes : 0);
-  const uint64_t live_bytes = LiveWithin(analysis, last, room_bytes);
+  const uint64_t live_bytes = live_within(room_bytes);
   std::optional<OutOfMemoryEnd> end = FindEnd(analysis, growth, live_bytes);
   if (!end) return std::nullopt;
   end->idle_bytes = room_bytes - live_bytes;
   end->outside_bytes = outside_bytes;
   end->is_outside_measured = device.is_outside_measured;
   if (outside_bytes > 0 && !device.is_outside_measured) {
-    const uint64_t likely_bytes = LiveWithin(analysis, last, room_without(outside_bytes));
+    const uint64_t likely_bytes = live_within(room_without(outside_bytes));
     if (const auto likely = FindEnd(analysis, growth, likely_bytes)) end->likely_step = likely->step;
   }
   return end;
