@@ -58,7 +58,7 @@ class Training {
 
   Store Finish() { return program_.Finish(); }
 
-  static constexpr int kLayers = 8;
+  static constexpr int kLayers = 48;  // so many gradients that a batch lies far from the forward behind them
 
  private:
   static constexpr uint64_t kWeightBytes = 1 << 20;
