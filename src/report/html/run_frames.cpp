@@ -24,7 +24,7 @@ void WriteLifetimes(FrameWriter& frame, SessionIndex& session, HeapEntry& heap, 
     const uint64_t alloc_seq = table.alloc_seq[row] == kNone ? 0 : table.alloc_seq[row];
     const uint64_t end_seq = table.free_seq[row] == kNone ? range_end : table.free_seq[row];
     row_number.push_back(row);
-    begin.push_back(table.alloc_seq[row] == kNone ? 0 : alloc_seq + 1);
+    begin.push_back(CountOrNone(table.alloc_seq[row]));
     length.push_back(table.free_seq[row] == kNone ? 0 : end_seq - alloc_seq + 1);
     wait.push_back(table.free_requested_seq[row] == kNone ? 0 : end_seq - table.free_requested_seq[row] + 1);
     kind.push_back(kind_of_row[i]);
@@ -65,21 +65,20 @@ void WriteOtherEvents(FrameWriter& frame, const Store& store, const Heap& heap, 
   const std::vector<EventOfBlock> told = EventsOfBlocks(store, heap, rows);
   const EventTable& events = store.events;
   const AllocationTable& table = store.allocations;
-  std::vector<uint64_t> seqs, kinds, streams, allocations;
-  std::vector<uint64_t> addresses, sizes;
+  std::vector<uint64_t> seqs, kinds, streams, allocations, addresses, sizes;
   for (uint32_t seq = 0; seq < heap.events.size(); ++seq) {
     const uint32_t event = store.EventRow(heap, seq);
     const uint32_t row = events.allocation[event];
     const bool is_told = row != kNone && told[seq].row == row && told[seq].kind == events.kind[event] &&
                          events.addr[event] == table.addr[row] && events.size_bytes[event] == table.size_bytes[row] &&
                          events.stream[event] == table.stream[row];
+    if (is_told) continue;
     // Of a part of the blocks, the events of all others are left out.
-    const bool is_left_out = row != kNone && !std::binary_search(rows.begin(), rows.end(), row);
-    if (is_told || is_left_out) continue;
+    if (row != kNone && !std::binary_search(rows.begin(), rows.end(), row)) continue;
     seqs.push_back(seq);
     kinds.push_back(static_cast<uint64_t>(events.kind[event]));
     streams.push_back(events.stream[event]);
-    allocations.push_back(row == kNone ? 0 : uint64_t{row} + 1);
+    allocations.push_back(CountOrNone(row));
     addresses.push_back(events.addr[event]);
     sizes.push_back(events.size_bytes[event]);
   }
@@ -199,11 +198,11 @@ std::string AddressFrame(SessionIndex& session, HeapEntry& heap, std::span<const
   for (uint32_t row = heap.heap.segments.begin; row < heap.heap.segments.end; ++row) {
     address.push_back(segments.addr[row]);
     size_bytes.push_back(segments.size_bytes[row]);
-    begin.push_back(segments.begin_seq[row] == kNone ? 0 : uint64_t{segments.begin_seq[row]} + 1);
-    end.push_back(segments.end_seq[row] == kNone ? 0 : uint64_t{segments.end_seq[row]} + 1);
+    begin.push_back(CountOrNone(segments.begin_seq[row]));
+    end.push_back(CountOrNone(segments.end_seq[row]));
     stream.push_back(segments.stream[row]);
     kind.push_back(static_cast<uint64_t>(segments.kind[row]));
-    pool.push_back(segments.pool[row] == kNone ? 0 : uint64_t{segments.pool[row]} + 1);
+    pool.push_back(CountOrNone(segments.pool[row]));
   }
   frame.StartTable("segments", address.size());
   frame.Values<uint64_t>("address", "address", address);

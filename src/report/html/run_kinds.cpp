@@ -56,6 +56,8 @@ uint32_t RunKinds::Of(uint32_t row) {
                      .free_stack = table.free_stack[row].value,
                      .stream = table.stream[row],
                      .pool = table.pool[row],
+                     .file_key = KeyOfRow(session_, GroupBy::kFile, row),
+                     .function_key = KeyOfRow(session_, GroupBy::kFunction, row),
                      .module_key = KeyOfRow(session_, GroupBy::kModule, row),
                      .shape_key = KeyOfRow(session_, GroupBy::kShape, row),
                      .category = static_cast<uint32_t>(session_.CategoryOfRow()[row]),
@@ -79,12 +81,6 @@ void RunKinds::Write(FrameWriter& frame) const {
     for (const Kind& kind : kinds_) values.push_back(value_of(kind));
     WritePlanes(frame, name, values);
   };
-  const StackKeys& files = session_.Keys(GroupBy::kFile);
-  const StackKeys& functions = session_.Keys(GroupBy::kFunction);
-  const auto key_of = [](const StackKeys& keys, const Kind& kind) -> uint64_t {
-    if (kind.stack == 0) return (kind.flags & kPreexisting) != 0 ? kPreexistingKey : kNoStackKey;
-    return keys.key_of_stack[kind.stack];
-  };
   write("size", [](const Kind& kind) { return kind.size_bytes; });
   // Unknown is 0, else one more than the bytes.
   write("block", [](const Kind& kind) { return kind.block_bytes + 1; });
@@ -92,11 +88,11 @@ void RunKinds::Write(FrameWriter& frame) const {
   write("free_stack", [](const Kind& kind) { return uint64_t{kind.free_stack}; });
   write("stream", [](const Kind& kind) { return uint64_t{kind.stream}; });
   // Pools are rows of the table "pools" and counted from 1; 0 is none.
-  write("pool", [](const Kind& kind) { return kind.pool == kNone ? 0 : uint64_t{kind.pool} + 1; });
+  write("pool", [](const Kind& kind) { return CountOrNone(kind.pool); });
   write("category", [](const Kind& kind) { return uint64_t{kind.category}; });
   write("flags", [](const Kind& kind) { return uint64_t{kind.flags}; });
-  write("file", [&](const Kind& kind) { return key_of(files, kind); });
-  write("function", [&](const Kind& kind) { return key_of(functions, kind); });
+  write("file", [](const Kind& kind) { return uint64_t{kind.file_key}; });
+  write("function", [](const Kind& kind) { return uint64_t{kind.function_key}; });
   write("module", [](const Kind& kind) { return uint64_t{kind.module_key}; });
   write("shape", [](const Kind& kind) { return uint64_t{kind.shape_key}; });
   write("group_stack", [](const Kind& kind) { return uint64_t{kind.stack_group}; });
@@ -111,10 +107,11 @@ void RunKinds::Write(FrameWriter& frame) const {
 
 // Only keys that occur: another heap of the session may have many more.
 void RunKinds::WriteKeys(FrameWriter& frame) const {
-  const auto write = [&](std::string_view name, const StackKeys& keys, auto&& key_of) {
+  const auto write = [&](std::string_view name, GroupBy by, uint32_t Kind::*key_of_kind) {
+    const StackKeys& keys = session_.Keys(by);
     std::vector<bool> is_used(keys.texts.size(), false);
     is_used[kNoStackKey] = is_used[kPreexistingKey] = true;
-    for (const Kind& kind : kinds_) is_used[key_of(kind)] = true;
+    for (const Kind& kind : kinds_) is_used[kind.*key_of_kind] = true;
     std::vector<uint64_t> numbers;
     std::vector<std::string_view> texts, labels;
     for (uint32_t key = 0; key < is_used.size(); ++key) {
@@ -128,13 +125,10 @@ void RunKinds::WriteKeys(FrameWriter& frame) const {
     frame.Strings("text", texts);
     frame.Strings("label", labels);
   };
-  const auto by_stack = [&](const StackKeys& keys) {
-    return [&keys](const Kind& kind) { return kind.stack == 0 ? kNoStackKey : keys.key_of_stack[kind.stack]; };
-  };
-  write("file_keys", session_.Keys(GroupBy::kFile), by_stack(session_.Keys(GroupBy::kFile)));
-  write("function_keys", session_.Keys(GroupBy::kFunction), by_stack(session_.Keys(GroupBy::kFunction)));
-  write("module_keys", session_.Keys(GroupBy::kModule), [](const Kind& kind) { return kind.module_key; });
-  write("shape_keys", session_.Keys(GroupBy::kShape), [](const Kind& kind) { return kind.shape_key; });
+  write("file_keys", GroupBy::kFile, &Kind::file_key);
+  write("function_keys", GroupBy::kFunction, &Kind::function_key);
+  write("module_keys", GroupBy::kModule, &Kind::module_key);
+  write("shape_keys", GroupBy::kShape, &Kind::shape_key);
 }
 
 void RunKinds::WriteStacks(FrameWriter& frame) const {

@@ -23,7 +23,7 @@ class RunKinds {
  private:
   struct Kind {
     uint64_t size_bytes, block_bytes;
-    uint32_t stack, free_stack, stream, pool, module_key, shape_key;
+    uint32_t stack, free_stack, stream, pool, file_key, function_key, module_key, shape_key;
     uint32_t category, flags;
     uint32_t stack_group, module_group, file_group, function_group, category_group, size_group;
     bool operator==(const Kind&) const = default;

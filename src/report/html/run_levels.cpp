@@ -66,7 +66,7 @@ void WriteSums(FrameWriter& frame, std::string_view name, const AllocationTable&
     count.push_back(sums[i].count);
     largest.push_back(row);
     largest_bytes.push_back(table.size_bytes[row]);
-    begin.push_back(table.alloc_seq[row] == kNone ? 0 : uint64_t{table.alloc_seq[row]} + 1);
+    begin.push_back(CountOrNone(table.alloc_seq[row]));
   }
   frame.StartTable(name, key.size());
   WritePlanes(frame, "key", Differences(key));
