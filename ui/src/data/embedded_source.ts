@@ -1,4 +1,5 @@
 /** Answers that a report file carries in itself (docs/reference/api.md section 8). Nothing is loaded from anywhere. */
+import { madeOnce } from "../base/made_once.ts";
 import { freeBuffer } from "../base/memory.ts";
 import { decodeFrame, type Frame } from "./frame.ts";
 import { RunSource } from "./run/run_source.ts";
@@ -128,15 +129,11 @@ export class EmbeddedSource implements DataSource {
   private run({ heap }: Parameters): RunSource | undefined {
     const index = Number(heap);
     if (heap === undefined || !this.holdsRun(index)) return undefined;
-    let run = this.runs.get(index);
-    if (!run) {
-      run = new RunSource(async (name) => {
-        const key = questionKey(name, { heap: index });
-        return this.holds(key) ? this.heldFrame(key) : null;
-      });
-      this.runs.set(index, run);
-    }
-    return run;
+    const read = async (name: string) => {
+      const key = questionKey(name, { heap: index });
+      return this.holds(key) ? this.heldFrame(key) : null;
+    };
+    return madeOnce(this.runs, index, () => new RunSource(read));
   }
 
   holds(question: string): boolean {

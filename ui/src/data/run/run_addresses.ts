@@ -1,4 +1,5 @@
 /** Where the blocks of a run lay, and when each event was: kept in a report where there is room. */
+import { firstPlace } from "../../base/ordered.ts";
 import type { Frame, NumberColumn } from "../frame.ts";
 import { differenceOf, readPlanes, readRows } from "./planes.ts";
 
@@ -81,13 +82,7 @@ export class RunTimes {
 
   /** The first event at or after an offset. */
   firstAtOrAfter(offset: number): number {
-    let [low, high] = [0, this.count];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.at(middle)! < offset) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return firstPlace(this.count, (seq) => this.at(seq)! >= offset);
   }
 }
 

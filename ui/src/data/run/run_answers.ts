@@ -1,13 +1,13 @@
 /** One event, one block, one range of a run: what the engine answers to `cursor`, `pick`, `allocation` and `range`. */
-import { noneU32 } from "../frame.ts";
+import { placeOfMost } from "../../base/ordered.ts";
 import { type Parameters, SourceError } from "../source.ts";
 import type { Allocation, Cursor, RangeSummary } from "../types.ts";
 import { addressText, type RunAddresses, type RunTimes } from "./run_addresses.ts";
 import { levelAt, levelOf } from "./run_levels.ts";
+import { groupingOf, hiddenGroups, numberOf, rangeOf } from "./run_parameters.ts";
 import { profileEvent, profileFacts } from "./run_profile.ts";
-import { hiddenGroups } from "./run_stack.ts";
 import { neighboursOf } from "./run_state.ts";
-import { flagPreexisting, type RunStore } from "./run_store.ts";
+import { known, type RunStore } from "./run_store.ts";
 
 const mostRowsOfSameStack = 200;
 
@@ -18,17 +18,8 @@ export interface RunParts {
   times: RunTimes | null;
 }
 
-export function known(value: number): number | null {
-  return value === noneU32 ? null : value;
-}
-
-export function numberOf(parameters: Parameters, name: string): number {
-  const value = Number(parameters[name]);
-  if (!Number.isInteger(value) || value < 0) throw new SourceError("invalid_argument", `${name} is no whole number.`);
-  return value;
-}
-
-function eventAt({ run, addresses }: RunParts, seq: number): Cursor["event"] {
+/** @param index of the block that the event is about, -1: none */
+function eventAt({ run, addresses }: RunParts, seq: number, index: number): Cursor["event"] {
   const other = run.otherEvent(seq);
   if (other)
     return {
@@ -38,7 +29,6 @@ function eventAt({ run, addresses }: RunParts, seq: number): Cursor["event"] {
       allocation: other.row,
       stream: other.stream,
     };
-  const index = indexOfEvent(run, seq);
   if (index < 0) return null;
   const kind =
     run.begin[index] === seq ? "alloc" : run.freeRequested[index] === seq ? "free_requested" : "free_completed";
@@ -47,7 +37,7 @@ function eventAt({ run, addresses }: RunParts, seq: number): Cursor["event"] {
     address: addresses ? addressText(addresses.address[index]!) : null,
     size_bytes: run.sizeOf(index),
     allocation: run.rowOf(index),
-    stream: run.kinds.stream[run.kind[index]!]!,
+    stream: run.streamOf(index),
   };
 }
 
@@ -66,6 +56,8 @@ export function cursorAt(parts: RunParts, seq: number): Cursor {
   const { run, times } = parts;
   const { attributes } = run;
   const at = run.momentAt(seq);
+  const isEmpty = run.eventCount === 0;
+  const index = isEmpty ? -1 : indexOfEvent(run, seq);
   const block = attributes.has_block_bytes ? levelAt(run, "block", at) : null;
   const reserved = attributes.has_segments ? levelAt(run, "reserved", at) : null;
   return {
@@ -77,16 +69,16 @@ export function cursorAt(parts: RunParts, seq: number): Cursor {
     pending_bytes: levelAt(run, "pending", at),
     reserved_bytes: reserved,
     idle_bytes: block === null || reserved === null ? null : Math.max(0, reserved - block),
-    ...run.place(run.eventCount === 0 ? null : seq),
-    profile: run.eventCount === 0 ? null : profileEvent(run, seq, indexOfEvent(run, seq)),
-    event: run.eventCount === 0 ? null : eventAt(parts, seq),
+    ...run.place(isEmpty ? null : seq),
+    profile: isEmpty ? null : profileEvent(run, seq, index),
+    event: isEmpty ? null : eventAt(parts, seq, index),
   };
 }
 
 /** Calls `visit` for the blocks of the stack at an event, from the bottom up, until it returns false. */
 function forEachShown(run: RunStore, parameters: Parameters, visit: (index: number) => boolean): void {
   const at = run.momentAt(numberOf(parameters, "seq"));
-  const grouping = String(parameters.group ?? "category");
+  const grouping = groupingOf(parameters);
   const hidden = hiddenGroups(parameters, run.groups(grouping).length);
   const live: number[] = [];
   for (let place = 0; place < run.count; place += 1) {
@@ -168,8 +160,8 @@ export function allocation(parts: RunParts, row: number): Allocation {
     free_seq: free,
     alloc_offset_ns: times?.at(begin) ?? null,
     free_offset_ns: times?.at(free) ?? null,
-    preexisting: (run.flagsOf(index) & flagPreexisting) !== 0,
-    stream: run.kinds.stream[kind]!,
+    preexisting: run.isPreexisting(index),
+    stream: run.streamOf(index),
     category: run.categoryOf(index),
     category_basis: null,
     step: allocated.step,
@@ -192,9 +184,7 @@ export function partSentence(run: RunStore): string {
 
 export function range(parts: RunParts, parameters: Parameters): RangeSummary {
   const { run, times } = parts;
-  const [begin, end] = [numberOf(parameters, "begin"), numberOf(parameters, "end")];
-  if (begin >= end || end > Math.max(1, run.eventCount))
-    throw new SourceError("invalid_argument", "The range is empty.");
+  const { begin, end } = rangeOf(parameters, Math.max(1, run.eventCount));
   const live = levelOf(run, "live", begin, Math.min(end, run.eventCount));
   const categories = run.attributes.categories.map((category) => ({
     category,
@@ -217,7 +207,7 @@ export function range(parts: RunParts, parameters: Parameters): RangeSummary {
       sums.freed_count += 1;
     }
     if (!inside(run.begin[i]!)) continue;
-    const category = categories[run.kinds.category[run.kind[i]!]!]!;
+    const category = categories[run.categoryNumberOf(i)]!;
     sums.allocated_bytes += size;
     sums.allocated_count += 1;
     category.allocated_bytes += size;
@@ -226,8 +216,7 @@ export function range(parts: RunParts, parameters: Parameters): RangeSummary {
     sums.survived_count += 1;
     category.survived_bytes += size;
   }
-  let peak = 0;
-  for (let at = 1; at < live.after.length; at += 1) if (live.after[at]! > live.after[peak]!) peak = at;
+  const peak = placeOfMost(live.after);
   const isEmpty = run.eventCount === 0;
   return {
     begin_seq: begin,

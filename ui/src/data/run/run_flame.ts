@@ -1,9 +1,11 @@
 /** Who holds a selection of a run's blocks, as a tree of call paths: what the engine answers to `flame`. */
+import { madeOnce } from "../../base/made_once.ts";
+import { placeOfMost } from "../../base/ordered.ts";
 import { type Frame, noneU32 } from "../frame.ts";
 import type { Parameters } from "../source.ts";
 import { type Columns, frameOf } from "./made_frame.ts";
 import { select } from "./run_holders.ts";
-import { flagPreexisting, type RunStore } from "./run_store.ts";
+import type { RunStore } from "./run_store.ts";
 
 interface NodeText {
   name: string;
@@ -46,7 +48,7 @@ class PathMaker {
     const category = run.categoryOf(index);
     if (by === "category") head.push(this.key("category", plain(category)));
     if (by === "shape") {
-      const shape = run.key("shape", run.kinds.keys.shape![run.kind[index]!]!).label;
+      const shape = run.key("shape", run.keyOf("shape", index)).label;
       head.push(this.key("shape", plain(shape)));
     }
     const stack = run.stackOf(index);
@@ -122,7 +124,7 @@ class Tree {
 
   /** The largest stay; a node is never larger than its parent and comes after it, so parents stay with their children. */
   finish(mostNodes: number): Node[] {
-    for (const node of this.nodes) node.group = indexOfMost(node.groupBytes);
+    for (const node of this.nodes) node.group = placeOfMost(node.groupBytes);
     const order = Array.from(this.nodes.keys()).sort((a, b) => this.nodes[b]!.bytes - this.nodes[a]!.bytes || a - b);
     const kept = Math.min(order.length, Math.max(1, mostNodes));
     const children = new Map<number, number[]>();
@@ -130,9 +132,7 @@ class Tree {
     for (let i = 1; i < order.length; i += 1) {
       const node = this.nodes[order[i]!]!;
       if (i < kept) {
-        const list = children.get(node.parent);
-        if (list) list.push(order[i]!);
-        else children.set(node.parent, [order[i]!]);
+        madeOnce(children, node.parent, (): number[] => []).push(order[i]!);
       } else this.merge(node, merged);
     }
     const queue = [0];
@@ -195,12 +195,6 @@ class Tree {
   }
 }
 
-function indexOfMost(values: Float64Array): number {
-  let most = 0;
-  for (let i = 1; i < values.length; i += 1) if (values[i]! > values[most]!) most = i;
-  return most;
-}
-
 interface Weight {
   bytes: number;
   blockCount: number;
@@ -208,17 +202,12 @@ interface Weight {
 }
 
 /** One path per stack, category and, where they matter, shape, not per block. */
-function weigh(run: RunStore, by: string, indexes: Uint32Array): Weight[] {
+function weigh(run: RunStore, by: string, indexes: readonly number[]): Weight[] {
   const weights = new Map<string, Weight>();
   for (const index of indexes) {
-    const isPreexisting = run.flagsOf(index) & flagPreexisting;
-    const shape = by === "shape" ? run.kinds.keys.shape![run.kind[index]!]! : 0;
-    const id = `${run.stackOf(index)} ${run.groupOf(index, "category")} ${isPreexisting} ${shape}`;
-    let weight = weights.get(id);
-    if (!weight) {
-      weight = { bytes: 0, blockCount: 0, example: index };
-      weights.set(id, weight);
-    }
+    const shape = by === "shape" ? run.keyOf("shape", index) : 0;
+    const id = `${run.stackOf(index)} ${run.groupOf(index, "category")} ${run.isPreexisting(index)} ${shape}`;
+    const weight = madeOnce(weights, id, () => ({ bytes: 0, blockCount: 0, example: index }));
     weight.bytes += run.sizeOf(index);
     weight.blockCount += 1;
   }

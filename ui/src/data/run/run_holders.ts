@@ -1,39 +1,37 @@
 /** Who holds a selection of a run's blocks: what the engine answers to `holders`. */
 
+import { madeOnce } from "../../base/made_once.ts";
+import { placeOfMost } from "../../base/ordered.ts";
 import type { CategoryBytes } from "../category_text.ts";
-import { noneU32 } from "../frame.ts";
-import { type Parameters, SourceError } from "../source.ts";
+import type { Parameters } from "../source.ts";
 import type { Holder, Holders } from "../types.ts";
-import { numberOf } from "./run_answers.ts";
-import { flagPreexisting, type RunStore } from "./run_store.ts";
+import { numberOf, rangeOf } from "./run_parameters.ts";
+import { known, type RunStore } from "./run_store.ts";
 
 /** Keys 0 and 1 are blocks without a stack. */
 const lastKeyWithoutStack = 1;
 
 /** Indexes of the blocks that `of` selects, rising. */
-export function select(run: RunStore, parameters: Parameters): Uint32Array {
-  const all = new Uint32Array(run.count).map((_, index) => index);
+export function select(run: RunStore, parameters: Parameters): number[] {
   const of = parameters.of ?? "peak";
   if (of === "peak" || of === "seq" || of === "end") {
     const { peak_event_count } = run.attributes;
     const moment =
       of === "peak" ? peak_event_count : of === "end" ? run.eventCount : run.momentAt(numberOf(parameters, "seq"));
-    return all.filter((index) => run.isLive(index, moment));
+    return run.indexesThat((index) => run.isLive(index, moment));
   }
-  const [begin, end] = [numberOf(parameters, "begin"), numberOf(parameters, "end")];
-  if (begin >= end) throw new SourceError("invalid_argument", "The range is empty.");
-  return all.filter((index) => {
+  const { begin, end } = rangeOf(parameters);
+  return run.indexesThat((index) => {
     const seq = run.begin[index]!;
     return seq >= begin && seq < end && (of === "allocated" || run.free[index]! >= end);
   });
 }
 
 function keyNumber(run: RunStore, index: number, by: string): number {
-  const kind = run.kind[index]!;
-  if (by === "category") return run.kinds.category[kind]!;
-  if (by !== "stack") return run.kinds.keys[by]![kind]!;
-  const stack = run.kinds.stack[kind]!;
-  if (stack === 0) return (run.kinds.flags[kind]! & flagPreexisting) === 0 ? 0 : 1;
+  if (by === "category") return run.categoryNumberOf(index);
+  if (by !== "stack") return run.keyOf(by, index);
+  const stack = run.stackOf(index);
+  if (stack === 0) return run.isPreexisting(index) ? 1 : 0;
   return stack + lastKeyWithoutStack;
 }
 
@@ -59,11 +57,11 @@ class Sum {
   count(index: number): void {
     const { run } = this;
     const size = run.sizeOf(index);
-    const shape = run.kinds.keys.shape![run.kind[index]!]!;
+    const shape = run.keyOf("shape", index);
     this.bytes += size;
-    this.categoryBytes[run.kinds.category[run.kind[index]!]!]! += size;
+    this.categoryBytes[run.categoryNumberOf(index)]! += size;
     // An XLA profile tells what was there before it by its bytes alone.
-    this.isRemainder = run.attributes.is_profile && (run.flagsOf(index) & flagPreexisting) !== 0;
+    this.isRemainder = run.attributes.is_profile && run.isPreexisting(index);
     if (!this.isRemainder) this.blockCount += 1;
     if (this.largest < 0) this.shapeKey = shape;
     this.hasOneShape &&= this.shapeKey === shape;
@@ -72,10 +70,7 @@ class Sum {
 
   /** Of most of its bytes. */
   get category(): string {
-    let most = 0;
-    for (let i = 1; i < this.categoryBytes.length; i += 1)
-      if (this.categoryBytes[i]! > this.categoryBytes[most]!) most = i;
-    return this.run.attributes.categories[most]!;
+    return this.run.attributes.categories[placeOfMost(this.categoryBytes)]!;
   }
 
   /** All purposes of its bytes, most of them first. */
@@ -112,8 +107,7 @@ class Sum {
   row(): Holder {
     const { run } = this;
     const stack = run.stackOf(this.largest);
-    const begin = run.begin[this.largest]!;
-    const { step, phase } = run.place(begin === noneU32 ? null : begin);
+    const { step, phase } = run.place(known(run.begin[this.largest]!));
     const hasShape = this.hasOneShape && this.shapeKey > lastKeyWithoutStack;
     return {
       key: this.key,
@@ -141,12 +135,7 @@ export function holders(run: RunStore, parameters: Parameters): Holders {
     // Blocks without a stack have nothing in common but that; their categories keep them apart.
     const isSplit = by !== "category" && key <= lastKeyWithoutStack;
     const id = isSplit ? `${key} ${run.categoryOf(index)}` : String(key);
-    let sum = sums.get(id);
-    if (!sum) {
-      sum = new Sum(run, key);
-      sums.set(id, sum);
-    }
-    sum.count(index);
+    madeOnce(sums, id, () => new Sum(run, key)).count(index);
   }
   const rows = [...sums.values()];
   for (const sum of rows) sum.name(by);

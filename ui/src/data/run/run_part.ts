@@ -2,14 +2,17 @@
  * Answers of a run that a report keeps in part: the weightiest blocks by themselves, all others as sums. Moments and ranges are those of the
  * nearest events that have figures; the answers say which.
  */
+import { madeOnce } from "../../base/made_once.ts";
+import { firstPlace, placeOfMost } from "../../base/ordered.ts";
 import type { Frame, NumberColumn } from "../frame.ts";
 import { type Parameters, SourceError } from "../source.ts";
 import type { Cursor, Holder, Holders, RangeSummary, SearchResult } from "../types.ts";
 import { readDifferences, readPlanes } from "./planes.ts";
-import { numberOf, partSentence, pick } from "./run_answers.ts";
+import { partSentence, pick } from "./run_answers.ts";
 import { flame } from "./run_flame.ts";
 import { holders } from "./run_holders.ts";
-import { type BlockSum, type Sums, search } from "./run_search.ts";
+import { numberOf, rangeOf } from "./run_parameters.ts";
+import { type BlockSum, type Sums, search, shapeSums } from "./run_search.ts";
 import type { RunStore } from "./run_store.ts";
 
 const notKept = "blocks that this report does not keep";
@@ -17,6 +20,7 @@ const notKept = "blocks that this report does not keep";
 export class PartOfRun {
   private readonly seqs: Float64Array;
   private readonly partCount: number;
+  private allSums: Sums | null = null;
   private readonly columns = new Map<string, NumberColumn>();
 
   constructor(
@@ -48,17 +52,19 @@ export class PartOfRun {
     const table = this.frame.table("levels");
     if (!table.has(`${name}.0`)) return null;
     const isTotal = name.includes("_");
-    const column = this.columns.get(name) ?? (isTotal ? readPlanes(table, name) : readDifferences(table, name));
-    this.columns.set(name, column);
-    return column;
+    return madeOnce(this.columns, name, () => (isTotal ? readPlanes : readDifferences)(table, name));
   }
 
-  /** Index of the nearest event with figures. */
+  /** Index of the first event with figures from an event on. */
+  private firstFrom(seq: number): number {
+    return firstPlace(this.seqs.length, (index) => this.seqs[index]! >= seq);
+  }
+
+  /** Index of the nearest event with figures; of two, the first. */
   private nearest(seq: number): number {
-    let nearest = 0;
-    for (let i = 1; i < this.seqs.length; i += 1)
-      if (Math.abs(this.seqs[i]! - seq) < Math.abs(this.seqs[nearest]! - seq)) nearest = i;
-    return nearest;
+    const next = this.firstFrom(seq);
+    if (next === 0) return 0;
+    return next < this.seqs.length && this.seqs[next]! - seq < seq - this.seqs[next - 1]! ? next : next - 1;
   }
 
   private cursor(seq: number): Cursor {
@@ -82,9 +88,8 @@ export class PartOfRun {
 
   /** The range in whole parts of the run. */
   private snap(parameters: Parameters): { begin: number; end: number } {
-    const [begin, end] = [numberOf(parameters, "begin"), numberOf(parameters, "end")];
     const { eventCount } = this.run;
-    if (begin >= end || end > eventCount) throw new SourceError("invalid_argument", "The range is empty.");
+    const { begin, end } = rangeOf(parameters, eventCount);
     const edge = (part: number) => Math.floor((eventCount * part) / this.partCount);
     let first = Math.floor((begin * this.partCount) / eventCount);
     while (edge(first + 1) <= begin) first += 1;
@@ -97,8 +102,9 @@ export class PartOfRun {
   /** Sum of a column of differences over the events [begin, end). */
   private total(name: string, begin: number, end: number): number {
     const column = this.column(name)!;
+    const endIndex = this.firstFrom(end);
     let sum = 0;
-    for (let i = 0; i < column.length; i += 1) if (this.seqs[i]! >= begin && this.seqs[i]! < end) sum += column[i]!;
+    for (let i = this.firstFrom(begin); i < endIndex; i += 1) sum += column[i]!;
     return sum;
   }
 
@@ -106,13 +112,9 @@ export class PartOfRun {
     const { run } = this;
     const { begin, end } = this.snap(parameters);
     const live = this.column("live")!;
-    let peak = -1;
-    let last = 0;
-    for (let i = 0; i < live.length; i += 1) {
-      if (this.seqs[i]! < begin || this.seqs[i]! >= end) continue;
-      if (peak < 0 || live[i]! > live[peak]!) peak = i;
-      last = i;
-    }
+    // The last event of each part has figures.
+    const last = this.firstFrom(end) - 1;
+    const peak = placeOfMost(live, this.firstFrom(begin), last + 1);
     const [allocated, freed] = [this.total("allocated_bytes", begin, end), this.total("freed_bytes", begin, end)];
     const survived = { bytes: 0, count: 0 };
     for (let i = 0; i < run.count; i += 1) {
@@ -189,7 +191,7 @@ export class PartOfRun {
     };
   }
 
-  private sums(name: string): Map<number, BlockSum> {
+  private readSums(name: string): Map<number, BlockSum> {
     const table = this.frame.table(name);
     const [bytes, count, largest, largestBytes, begin] = ["bytes", "count", "largest", "largest_bytes", "begin"].map(
       (column) => readPlanes(table, column),
@@ -208,15 +210,20 @@ export class PartOfRun {
     );
   }
 
+  private sums(): Sums {
+    const nameOf = (category: number) => this.run.attributes.categories[category]!;
+    this.allSums ??= {
+      stacks: this.readSums("stack_sums"),
+      categories: new Map([...this.readSums("category_sums")].map(([category, sum]) => [nameOf(category), sum])),
+      shapes: shapeSums(this.run),
+    };
+    return this.allSums;
+  }
+
   /** Functions, files and categories of all blocks; addresses and sizes of those that are kept. */
   private search(parameters: Parameters): SearchResult {
     const { run } = this;
-    const categories = [...this.sums("category_sums")].map(([key, sum]): [string, BlockSum] => [
-      run.attributes.categories[key]!,
-      sum,
-    ]);
-    const sums: Sums = { stacks: this.sums("stack_sums"), categories: new Map(categories) };
-    const found = search({ run, addresses: null, times: null }, parameters, sums);
+    const found = search({ run, addresses: null, times: null }, parameters, () => this.sums());
     const isOfBlocks = found.hits.some((hit) => hit.kind === "size");
     return isOfBlocks ? { ...found, note: `of the ${run.count.toLocaleString("en-US")} blocks that are kept` } : found;
   }

@@ -1,4 +1,5 @@
 /** What an XPlane profile states of each event of a run. */
+import { madeOnce } from "../../base/made_once.ts";
 import { noneU32, type Table } from "../frame.ts";
 import type { ProfileEvent } from "../types.ts";
 import { readDifferences } from "./planes.ts";
@@ -15,14 +16,10 @@ const names = ["time_ps", "stack", "heap", "free", "lifetime_peak", "requested",
 const profiles = new WeakMap<RunStore, Profile>();
 
 function profileOf(run: RunStore): Profile {
-  let profile = profiles.get(run);
-  if (!profile) {
+  return madeOnce(profiles, run, () => {
     const table = run.table("profile");
-    const numbers = Object.fromEntries(names.map((name) => [name, readDifferences(table, name)]));
-    profile = { table, numbers };
-    profiles.set(run, profile);
-  }
-  return profile;
+    return { table, numbers: Object.fromEntries(names.map((name) => [name, readDifferences(table, name)])) };
+  });
 }
 
 /** The level after each event of a window: what is used, or with what is free. */

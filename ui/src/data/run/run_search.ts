@@ -1,10 +1,10 @@
 /** Functions and files of any frame, categories, shapes, addresses and sizes of a run: what the engine answers to `search`. */
-import { noneU32 } from "../frame.ts";
+import { madeOnce } from "../../base/made_once.ts";
 import { type Parameters, SourceError } from "../source.ts";
 import type { SearchHit, SearchResult } from "../types.ts";
 import { addressText } from "./run_addresses.ts";
 import type { RunParts } from "./run_answers.ts";
-import type { RunStore } from "./run_store.ts";
+import { known, type RunStore } from "./run_store.ts";
 
 const longestQuery = 200;
 
@@ -19,10 +19,12 @@ export interface BlockSum {
   begin: number | null;
 }
 
-/** Of all blocks of a run. */
 export interface Sums {
-  stacks: Map<number, BlockSum>;
-  categories: Map<string, BlockSum>;
+  /** Of all blocks of a run. */
+  stacks: ReadonlyMap<number, BlockSum>;
+  categories: ReadonlyMap<string, BlockSum>;
+  /** Of the blocks that are kept. */
+  shapes: ReadonlyMap<number, BlockSum>;
 }
 
 interface Hit extends BlockSum {
@@ -46,29 +48,29 @@ function addTo(sum: BlockSum, more: BlockSum): boolean {
 }
 
 function ofBlock(run: RunStore, index: number): BlockSum {
-  const [bytes, begin] = [run.sizeOf(index), run.begin[index]!];
-  return { bytes, count: 1, largest: run.rowOf(index), largestBytes: bytes, begin: begin === noneU32 ? null : begin };
+  const bytes = run.sizeOf(index);
+  return { bytes, count: 1, largest: run.rowOf(index), largestBytes: bytes, begin: known(run.begin[index]!) };
 }
 
 function sumUp<Id>(run: RunStore, idOf: (index: number) => Id): Map<Id, BlockSum> {
   const sums = new Map<Id, BlockSum>();
-  for (let index = 0; index < run.count; index += 1) {
-    const id = idOf(index);
-    let sum = sums.get(id);
-    if (!sum) {
-      sum = nothing();
-      sums.set(id, sum);
-    }
-    addTo(sum, ofBlock(run, index));
-  }
+  for (let index = 0; index < run.count; index += 1) addTo(madeOnce(sums, idOf(index), nothing), ofBlock(run, index));
   return sums;
 }
 
+export function shapeSums(run: RunStore): Map<number, BlockSum> {
+  return sumUp(run, (index) => run.keyOf("shape", index));
+}
+
+/** People type a query letter by letter: the sums are the same for all. */
+const sumsOfRuns = new WeakMap<RunStore, Sums>();
+
 function sumsOf(run: RunStore): Sums {
-  return {
+  return madeOnce(sumsOfRuns, run, () => ({
     stacks: sumUp(run, (index) => run.stackOf(index)),
     categories: sumUp(run, (index) => run.categoryOf(index)),
-  };
+    shapes: shapeSums(run),
+  }));
 }
 
 /** Any frame counts, not only the one that a stack is named by. */
@@ -82,9 +84,7 @@ function searchFrames(run: RunStore, { stacks }: Sums, query: string): Hit[] {
     const found: Hit[] = [];
     const keep = (id: string, text: string, kind: string, label: string, where: string) => {
       if (!lower(text).includes(query)) return;
-      const hit = hits.get(id) ?? { kind, label, where, stack: 0, ...nothing() };
-      hits.set(id, hit);
-      found.push(hit);
+      found.push(madeOnce(hits, id, () => ({ kind, label, where, stack: 0, ...nothing() })));
     };
     const label = table.text("short_function", row);
     keep(`function ${name}\n${file}`, name, "function", file === "" ? label : `${label} (${short})`, "");
@@ -102,11 +102,11 @@ function searchFrames(run: RunStore, { stacks }: Sums, query: string): Hit[] {
   return used;
 }
 
-function searchKeys(run: RunStore, { categories }: Sums, query: string): Hit[] {
+function searchKeys(run: RunStore, { categories, shapes }: Sums, query: string): Hit[] {
   const hits: Hit[] = [];
   for (const [category, sum] of categories)
     if (isCategoryNamed(category, query)) hits.push({ kind: "category", label: category, where: "", stack: 0, ...sum });
-  for (const [number, sum] of sumUp(run, (index) => run.kinds.keys.shape![run.kind[index]!]!)) {
+  for (const [number, sum] of shapes) {
     const { text, label } = run.key("shape", number);
     if (number > 1 && lower(text).includes(query)) hits.push({ kind: "shape", label, where: "", stack: 0, ...sum });
   }
@@ -137,8 +137,7 @@ function sizeCondition(query: string): ((bytes: number) => boolean) | null {
 }
 
 function rowsThat({ run, addresses }: RunParts, kind: string, limit: number, wanted: (index: number) => boolean) {
-  const found: number[] = [];
-  for (let index = 0; index < run.count; index += 1) if (wanted(index)) found.push(index);
+  const found = run.indexesThat(wanted);
   found.sort((a, b) => run.sizeOf(b) - run.sizeOf(a) || a - b);
   const hits = found.slice(0, limit).map((index): Hit => {
     const address = addresses?.address[index] ?? Number.NaN;
@@ -171,13 +170,13 @@ function find(parts: RunParts, sums: () => Sums, query: string, limit: number): 
   return { total: hits.length, hits: hits.slice(0, limit) };
 }
 
-/** @param sums of all blocks, where the run is kept in part */
-export function search(parts: RunParts, parameters: Parameters, sums?: Sums): SearchResult {
+/** @param sums where they are not those of the blocks of the run, which is kept in part */
+export function search(parts: RunParts, parameters: Parameters, sums = () => sumsOf(parts.run)): SearchResult {
   const text = String(parameters.q ?? "");
   if (text === "" || text.length > longestQuery)
     throw new SourceError("invalid_argument", "q is a text of 1 to 200 bytes.");
   const { run } = parts;
-  const { total, hits } = find(parts, () => sums ?? sumsOf(run), lower(text), Number(parameters.limit ?? 50));
+  const { total, hits } = find(parts, sums, lower(text), Number(parameters.limit ?? 50));
   return {
     query: text,
     total,

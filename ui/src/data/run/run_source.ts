@@ -2,9 +2,10 @@
 import type { Frame } from "../frame.ts";
 import { type Parameters, SourceError } from "../source.ts";
 import { RunAddresses, RunTimes } from "./run_addresses.ts";
-import { allocation, cursorAt, numberOf, partSentence, pick, type RunParts, range } from "./run_answers.ts";
+import { allocation, cursorAt, partSentence, pick, type RunParts, range } from "./run_answers.ts";
 import { flame } from "./run_flame.ts";
 import { holders } from "./run_holders.ts";
+import { numberOf } from "./run_parameters.ts";
 import { PartOfRun } from "./run_part.ts";
 import { search } from "./run_search.ts";
 import { state } from "./run_state.ts";

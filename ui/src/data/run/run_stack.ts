@@ -2,9 +2,11 @@
  * Live blocks of a run as a stack over the columns of a tile (the same rules as src/index/stack_layout.cpp; ui/e2e/report_answers.e2e.ts
  * compares the two).
  */
+import { firstPlace } from "../../base/ordered.ts";
 import { noneU32 } from "../frame.ts";
-import { type Parameters, SourceError } from "../source.ts";
+import type { Parameters } from "../source.ts";
 import type { Columns } from "./made_frame.ts";
+import { groupingOf, hiddenGroups } from "./run_parameters.ts";
 import type { RunStore } from "./run_store.ts";
 import type { Grid } from "./run_tiles.ts";
 
@@ -59,15 +61,7 @@ class Layout {
     const { run } = this;
     const moments = grid.atSeq.map((seq) => run.momentAt(seq));
     /** The first column whose moment is after an event. */
-    const firstAfter = (seq: number) => {
-      let [low, high] = [0, moments.length];
-      while (low < high) {
-        const middle = (low + high) >>> 1;
-        if (moments[middle]! > seq) high = middle;
-        else low = middle + 1;
-      }
-      return low;
-    };
+    const firstAfter = (seq: number) => firstPlace(moments.length, (column) => moments[column]! > seq);
     const rangeBegin = grid.beginSeq[0]!;
     const rangeEnd = Math.max(grid.beginSeq.at(-1)!, rangeBegin + 1);
     for (let place = 0; place < run.count; place += 1) {
@@ -236,17 +230,8 @@ class PendingAreas {
   }
 }
 
-export function hiddenGroups(parameters: Parameters, groupCount: number): ReadonlySet<number> {
-  const ids = String(parameters.hide ?? "").split(",");
-  const hidden = new Set(ids.filter((id) => id !== "").map(Number));
-  for (const id of hidden)
-    if (!Number.isInteger(id) || id < 0 || id >= groupCount)
-      throw new SourceError("invalid_argument", `hide is a list of group numbers below ${groupCount}.`);
-  return hidden;
-}
-
 export function layStack(run: RunStore, grid: Grid, parameters: Parameters): LaidStack {
-  const grouping = String(parameters.group ?? "category");
+  const grouping = groupingOf(parameters);
   const isGrouped = parameters.order !== "allocation";
   const mostRuns = Math.max(1, Number(parameters.max_runs ?? 20_000));
   const layout = new Layout(run, grid, grouping, hiddenGroups(parameters, run.groups(grouping).length));

@@ -2,13 +2,14 @@
  * A run's heap at one event: segments, the blocks in them and the holes between, as the engine answers to `state` (the same rules as
  * src/index/heap_state.cpp; ui/e2e/report_answers.e2e.ts compares the two).
  */
-import { type Frame, type NumberColumn, noneU32 } from "../frame.ts";
+import { firstPlace } from "../../base/ordered.ts";
+import { type Frame, noneU32 } from "../frame.ts";
 import { type Parameters, SourceError } from "../source.ts";
 import type { Allocation, Neighbour } from "../types.ts";
 import { frameOf } from "./made_frame.ts";
-import { readPlanes } from "./planes.ts";
 import { type RunAddresses, segmentKinds } from "./run_addresses.ts";
-import { cursorAt, numberOf, type RunParts } from "./run_answers.ts";
+import { cursorAt, type RunParts } from "./run_answers.ts";
+import { groupingOf, numberOf } from "./run_parameters.ts";
 import { flagBlockApproximate, type RunStore } from "./run_store.ts";
 
 /** Without recorded segments, blocks less than this apart count as one range. */
@@ -50,20 +51,13 @@ interface State {
   outsideCount: number;
 }
 
-interface Pools {
-  first: NumberColumn;
-  second: NumberColumn;
-  isPrivate: NumberColumn;
-}
-function poolsOf(run: RunStore): Pools {
-  const table = run.table("pools");
-  const [first, second, isPrivate] = ["first", "second", "private"].map((name) => readPlanes(table, name));
-  return { first: first!, second: second!, isPrivate: isPrivate! };
+function isPrivate({ pools }: RunStore, { pool }: Segment): boolean {
+  return pool !== noneU32 && pools.isPrivate[pool] === 1;
 }
 
-function poolText(pools: Pools, segment: Segment): string {
-  if (segment.pool !== noneU32 && pools.isPrivate[segment.pool] === 1)
-    return `private ${pools.first[segment.pool]}.${pools.second[segment.pool]}`;
+function poolText(run: RunStore, segment: Segment): string {
+  const { first, second } = run.pools;
+  if (isPrivate(run, segment)) return `private ${first[segment.pool]}.${second[segment.pool]}`;
   return segment.kind === "unknown" ? "default" : segment.kind;
 }
 
@@ -118,7 +112,7 @@ function guessedSegments(run: RunStore, { address }: RunAddresses, indexes: read
         address: begin,
         size: end - begin,
         kind: "unknown",
-        stream: run.kinds.stream[run.kind[index]!]!,
+        stream: run.streamOf(index),
         pool: run.kinds.pool[run.kind[index]!]!,
         begin: noneU32,
         used: 0,
@@ -130,10 +124,8 @@ function guessedSegments(run: RunStore, { address }: RunAddresses, indexes: read
 }
 
 function indexesByAddress(run: RunStore, { address }: RunAddresses, wanted: (index: number) => boolean): number[] {
-  const indexes: number[] = [];
-  for (let index = 0; index < run.count; index += 1) if (wanted(index)) indexes.push(index);
   const place = (index: number) => (Number.isNaN(address[index]!) ? Number.POSITIVE_INFINITY : address[index]!);
-  return indexes.sort((a, b) => (place(a) === place(b) ? a - b : place(a) - place(b)));
+  return run.indexesThat(wanted).sort((a, b) => (place(a) === place(b) ? a - b : place(a) - place(b)));
 }
 
 function placeBlocks(run: RunStore, addresses: RunAddresses, indexes: readonly number[], moment: number, state: State) {
@@ -186,13 +178,7 @@ function giveRestsToBlocks(run: RunStore, addresses: RunAddresses, moment: numbe
   if (rests.length === 0) return;
   for (let index = 0; index < run.count; index += 1) {
     const address = addresses.address[index]!;
-    let [low, high] = [0, rests.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (address < rests[middle]!.end) high = middle;
-      else low = middle + 1;
-    }
-    const rest = rests[low];
+    const rest = rests[firstPlace(rests.length, (place) => address < rests[place]!.end)];
     if (!rest || !(address >= rest.begin)) continue;
     const began = run.begin[index] === noneU32 || run.begin[index]! < moment;
     if (began && run.free[index]! >= rest.since) rest.heldAnother = true;
@@ -213,16 +199,16 @@ function recentStreams(run: RunStore, moment: number): ReadonlySet<number> | nul
   const recent = new Set<number>();
   for (let index = 0; index < run.count; index += 1)
     if (inside(run.begin[index]!) || inside(run.freeRequested[index]!) || inside(run.free[index]!))
-      recent.add(run.kinds.stream[run.kind[index]!]!);
+      recent.add(run.streamOf(index));
   for (const [seq, event] of run.others()) if (inside(seq) && run.hasAddress(event.kind)) recent.add(event.stream);
   return recent;
 }
 
-function findHoles(run: RunStore, pools: Pools, moment: number, state: State): void {
+function findHoles(run: RunStore, moment: number, state: State): void {
   const recent = recentStreams(run, moment);
   for (const segment of state.segments) {
-    const isPrivate = segment.pool !== noneU32 && pools.isPrivate[segment.pool] === 1;
-    const kind = isPrivate ? 0 : segment.used === 0 ? 1 : recent === null || recent.has(segment.stream) ? 3 : 2;
+    const isRecent = recent === null || recent.has(segment.stream);
+    const kind = isPrivate(run, segment) ? 0 : segment.used === 0 ? 1 : isRecent ? 3 : 2;
     let freeFrom = 0;
     const add = (end: number) => {
       if (end > freeFrom) segment.holes.push({ offset: freeFrom, size: end - freeFrom, kind });
@@ -251,8 +237,8 @@ function stateAt(run: RunStore, addresses: RunAddresses, moment: number): State 
   };
   placeBlocks(run, addresses, indexes, moment, state);
   giveRestsToBlocks(run, addresses, moment, state);
-  const pools = poolsOf(run);
-  findHoles(run, pools, moment, state);
+  findHoles(run, moment, state);
+  const { pools } = run;
   const keys = (segment: Segment) => [
     segment.pool === noneU32 ? 0 : pools.first[segment.pool]!,
     segment.pool === noneU32 ? 0 : pools.second[segment.pool]!,
@@ -272,9 +258,8 @@ export function state(parts: RunParts, parameters: Parameters): Frame {
   const { run, addresses } = parts;
   if (!addresses) throw new SourceError("not_embedded", "This report has no room for the addresses of blocks.");
   const seq = numberOf(parameters, "seq");
-  const grouping = String(parameters.group ?? "category");
+  const grouping = groupingOf(parameters);
   const { segments, ...facts } = stateAt(run, addresses, run.momentAt(seq));
-  const pools = poolsOf(run);
   const blocks = segments.flatMap((segment, row) => segment.blocks.map((block) => ({ ...block, row })));
   const holes = segments.flatMap((segment, row) => segment.holes.map((hole) => ({ ...hole, row })));
   const event = run.otherEvent(seq);
@@ -308,7 +293,7 @@ export function state(parts: RunParts, parameters: Parameters): Frame {
       address: BigUint64Array.from(segments, (segment) => BigInt(segment.address)),
       size_bytes: Float64Array.from(segments, (segment) => segment.size),
       used_bytes: Float64Array.from(segments, (segment) => segment.used),
-      pool: segments.map((segment) => poolText(pools, segment)),
+      pool: segments.map((segment) => poolText(run, segment)),
       kind: segments.map((segment) => (segment.kind === "expandable" ? "expandable" : "segment")),
       stream: Uint32Array.from(segments, (segment) => segment.stream),
       begin_seq: Uint32Array.from(segments, (segment) => segment.begin),
@@ -372,7 +357,7 @@ export function neighboursOf(
   pieces.sort((a, b) => a.offset - b.offset);
   const self = pieces.findIndex((piece) => piece.is_this);
   return {
-    pool: poolText(poolsOf(run), segment),
+    pool: poolText(run, segment),
     segment_bytes: found.isGuessed ? null : segment.size,
     neighbours: pieces
       .slice(Math.max(0, self - neighboursPerSide), self + neighboursPerSide + 1)

@@ -2,12 +2,19 @@
  * The run of a heap as a report file holds it: every block's life, what blocks have in common (their kind), stacks and frames, and every
  * event that is about no block. The page answers questions about single events and blocks from it, as the engine does from its own tables.
  */
+import { madeOnce } from "../../base/made_once.ts";
+import { firstPlace } from "../../base/ordered.ts";
 import { type Frame, type NumberColumn, noneU32, type Table } from "../frame.ts";
 import type { Group, StackFrame } from "../types.ts";
 import { readDifferences, readPlanes, readRows, readSmallDifferences } from "./planes.ts";
 
-export const flagPreexisting = 1;
+const flagPreexisting = 1;
 export const flagBlockApproximate = 16;
+
+/** Of an event or a row that may be none. */
+export function known(value: number): number | null {
+  return value === noneU32 ? null : value;
+}
 
 interface RunAttributes {
   heap: number;
@@ -40,6 +47,12 @@ export interface Kinds {
   keys: Readonly<Record<string, NumberColumn>>;
   /** Groups of the timeline, by grouping. */
   groups: Readonly<Record<string, NumberColumn>>;
+}
+
+interface Pools {
+  first: NumberColumn;
+  second: NumberColumn;
+  isPrivate: NumberColumn;
 }
 
 export interface Key {
@@ -84,6 +97,7 @@ export class RunStore {
   readonly free: Uint32Array;
   readonly kind: NumberColumn;
   readonly kinds: Kinds;
+  readonly pools: Pools;
   private readonly lifetimeGroup: NumberColumn;
   private readonly keyTables = new Map<string, Map<number, Key>>();
   private readonly stackIndex = new Map<number, number>();
@@ -124,6 +138,7 @@ export class RunStore {
     this.kind = readPlanes(blocks, "kind");
     this.lifetimeGroup = readPlanes(blocks, "lifetime");
     this.kinds = readKinds(frame.table("kinds"));
+    this.pools = readPools(frame.table("pools"));
     const stacks = frame.table("stacks");
     readDifferences(stacks, "id").forEach((id, index) => {
       this.stackIndex.set(id, index);
@@ -154,8 +169,17 @@ export class RunStore {
   flagsOf(index: number): number {
     return this.kinds.flags[this.kind[index]!]!;
   }
+  isPreexisting(index: number): boolean {
+    return (this.flagsOf(index) & flagPreexisting) !== 0;
+  }
+  streamOf(index: number): number {
+    return this.kinds.stream[this.kind[index]!]!;
+  }
+  categoryNumberOf(index: number): number {
+    return this.kinds.category[this.kind[index]!]!;
+  }
   categoryOf(index: number): string {
-    return this.attributes.categories[this.kinds.category[this.kind[index]!]!] ?? "unknown";
+    return this.attributes.categories[this.categoryNumberOf(index)] ?? "unknown";
   }
   /** Bytes of the block that holds it, at least an estimate. */
   blockBytesOrRequested(index: number): number {
@@ -169,19 +193,21 @@ export class RunStore {
   }
   /** Index of a row of the allocation table, -1: not in the file. */
   indexOf(row: number): number {
-    let [low, high] = [0, this.count];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.rowOf(middle) < row) low = middle + 1;
-      else high = middle;
-    }
-    return low < this.count && this.rowOf(low) === row ? low : -1;
+    const index = firstPlace(this.count, (place) => this.rowOf(place) >= row);
+    return index < this.count && this.rowOf(index) === row ? index : -1;
   }
 
   /** Whether a block is live after so many events. */
   isLive(index: number, eventCount: number): boolean {
     const begin = this.begin[index]!;
     return (begin === noneU32 || begin < eventCount) && this.free[index]! >= eventCount;
+  }
+
+  /** Rising. */
+  indexesThat(wanted: (index: number) => boolean): number[] {
+    const indexes: number[] = [];
+    for (let index = 0; index < this.count; index += 1) if (wanted(index)) indexes.push(index);
+    return indexes;
   }
 
   /** How many events have happened "at" an event: a heap without events has one state. */
@@ -203,16 +229,16 @@ export class RunStore {
     return this.kinds.groups[grouping]?.[this.kind[index]!] ?? 0;
   }
 
+  /** The number of the key by which holders are summed up. */
+  keyOf(by: string, index: number): number {
+    return this.kinds.keys[by]![this.kind[index]!]!;
+  }
   key(by: string, number: number): Key {
-    let keys = this.keyTables.get(by);
-    if (!keys) {
-      keys = new Map();
+    const keys = madeOnce(this.keyTables, by, () => {
       const table = this.frame.table(`${by}_keys`);
-      const numbers = readDifferences(table, "key");
-      for (let row = 0; row < table.rows; row += 1)
-        keys.set(numbers[row]!, { text: table.text("text", row), label: table.text("label", row) });
-      this.keyTables.set(by, keys);
-    }
+      const textsOf = (row: number): Key => ({ text: table.text("text", row), label: table.text("label", row) });
+      return new Map(Array.from(readDifferences(table, "key"), (key, row) => [key, textsOf(row)]));
+    });
     return keys.get(number) ?? { text: "", label: "" };
   }
 
@@ -228,9 +254,7 @@ export class RunStore {
   /** Of a block; of one that has no stack, why. */
   labelOf(index: number): string {
     const stack = this.stackOf(index);
-    return stack === 0 && (this.flagsOf(index) & flagPreexisting) !== 0
-      ? this.key("file", 1).label
-      : this.stackLabel(stack);
+    return stack === 0 && this.isPreexisting(index) ? this.key("file", 1).label : this.stackLabel(stack);
   }
 
   /** Rows of the table of frames, innermost first. */
@@ -255,32 +279,21 @@ export class RunStore {
   }
   private readonly frameColumns = new Map<string, NumberColumn>();
   frameColumn(name: string): NumberColumn {
-    const known = this.frameColumns.get(name) ?? readPlanes(this.frame.table("frames"), name);
-    this.frameColumns.set(name, known);
-    return known;
+    return madeOnce(this.frameColumns, name, () => readPlanes(this.frame.table("frames"), name));
   }
 
   place(seq: number | null): { step: number | null; phase: string | null } {
     if (seq === null || seq >= this.eventCount || this.placeBegin.length === 0) return { step: null, phase: null };
-    let [low, high] = [0, this.placeBegin.length];
-    while (high - low > 1) {
-      const middle = (low + high) >>> 1;
-      if (this.placeBegin[middle]! <= seq) low = middle;
-      else high = middle;
-    }
-    const step = this.placeStep[low]!;
-    return { step: step === 0 ? null : step - 1, phase: this.frame.table("places").text("phase", low) || null };
+    // The first place begins with the first event.
+    const row = firstPlace(this.placeBegin.length, (place) => this.placeBegin[place]! > seq) - 1;
+    const step = this.placeStep[row]!;
+    return { step: step === 0 ? null : step - 1, phase: this.frame.table("places").text("phase", row) || null };
   }
 
   otherEvent(seq: number): OtherEvent | undefined {
     const { seqs } = this.otherEvents;
-    let [low, high] = [0, seqs.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (seqs[middle]! < seq) low = middle + 1;
-      else high = middle;
-    }
-    return seqs[low] === seq ? this.otherEventAt(low) : undefined;
+    const row = firstPlace(seqs.length, (place) => seqs[place]! >= seq);
+    return seqs[row] === seq ? this.otherEventAt(row) : undefined;
   }
   /** With their numbers, in order. */
   *others(): Iterable<[number, OtherEvent]> {
@@ -313,6 +326,11 @@ function readEvents(table: Table): EventColumns {
     address: table.addresses("address"),
     size: table.numbers("size_bytes"),
   };
+}
+
+function readPools(table: Table): Pools {
+  const read = (name: string) => readPlanes(table, name);
+  return { first: read("first"), second: read("second"), isPrivate: read("private") };
 }
 
 function readKinds(table: Table): Kinds {

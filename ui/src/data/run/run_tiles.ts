@@ -1,9 +1,11 @@
 /** Tiles of a run: a range of the axis in columns, as the engine answers to `tile` (the same rules as src/index/column_grid.cpp). */
+import { placeOfMost } from "../../base/ordered.ts";
 import type { Frame } from "../frame.ts";
 import type { Parameters } from "../source.ts";
 import { type Columns, frameOf } from "./made_frame.ts";
-import { numberOf, type RunParts } from "./run_answers.ts";
+import type { RunParts } from "./run_answers.ts";
 import { type Level, levelAt, levelOf, type Measure } from "./run_levels.ts";
+import { numberOf } from "./run_parameters.ts";
 import { layStack } from "./run_stack.ts";
 import type { RunStore } from "./run_store.ts";
 
@@ -34,9 +36,8 @@ function makeGrid(parts: RunParts, parameters: Parameters): Grid {
   const atSeq = new Uint32Array(beginSeq.length - 1);
   for (let column = 0; column < atSeq.length; column += 1) {
     const [begin, end] = [beginSeq[column]!, beginSeq[column + 1]!];
-    let at = begin;
-    for (let seq = begin; seq < end; seq += 1) if (live[seq - first]! > live[at - first]!) at = seq;
-    atSeq[column] = begin >= end || live.length === 0 ? Math.max(0, begin - 1) : at;
+    const isEmpty = begin >= end || live.length === 0;
+    atSeq[column] = isEmpty ? Math.max(0, begin - 1) : first + placeOfMost(live, begin - first, end - first);
   }
   return { beginSeq, atSeq };
 }
