@@ -87,9 +87,7 @@ function pinNext(app: AppState, to: "up" | "down"): void {
       seq: app.cursorSeq.peek(),
       to,
       from: app.pinnedRow.peek(),
-      group: app.grouping.peek(),
-      order: app.order.peek(),
-      hide: app.hidden.peek().join(","),
+      ...app.stackChoice.peek(),
       min_bytes,
     };
     ask<{ allocation: number | null }>(app, "pick", parameters, ({ allocation }) => {

@@ -1,4 +1,5 @@
 /** Frames of a stack as texts. A frame of a framework may have no file: then nothing stands for one. */
+import { madeOnce } from "../base/made_once.ts";
 import { pathTail } from "../base/text.ts";
 import type { StackFrame } from "./types.ts";
 
@@ -37,7 +38,7 @@ export interface NamedRow {
 export function tellApart(rows: readonly NamedRow[]): string[] {
   const named = ({ label, where, category }: NamedRow) => JSON.stringify([label, where, category]);
   const alike = new Map<string, NamedRow[]>();
-  for (const row of rows) alike.set(named(row), [...(alike.get(named(row)) ?? []), row]);
+  for (const row of rows) madeOnce(alike, named(row), (): NamedRow[] => []).push(row);
   return rows.map((row) => {
     const others = (alike.get(named(row)) ?? []).filter((other) => other !== row);
     const depth = row.stack.findIndex((one, at) =>

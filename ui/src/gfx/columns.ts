@@ -1,4 +1,5 @@
 /** The columns that all tiles share, and the mapping from events to the horizontal axis that follows from them. */
+import { firstPlace } from "../base/ordered.ts";
 import type { Frame } from "../data/frame.ts";
 import type { Axis } from "../data/tile_request.ts";
 
@@ -39,14 +40,7 @@ export class Columns {
 
   /** The last column that begins at or before `seq`. */
   columnOfSeq(seq: number): number {
-    let low = 0;
-    let high = this.count - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.beginSeq[middle]! <= seq) low = middle;
-      else high = middle - 1;
-    }
-    return low;
+    return Math.max(0, firstPlace(this.count, (column) => this.beginSeq[column]! > seq) - 1);
   }
 
   /** Place of an event on the axis. On the time axis it is as exact as a column is wide. */

@@ -41,6 +41,12 @@ export class AppState {
   private readonly chosenGrouping = signal<Grouping | null>(null);
   readonly order = signal<Order>("grouped");
   readonly hidden = signal<readonly string[]>([]);
+  /** How the stack is laid, as parameters of a question. */
+  readonly stackChoice = computed(() => ({
+    group: this.grouping.value,
+    order: this.order.value,
+    hide: this.hidden.value.join(","),
+  }));
   readonly showLabels = signal<boolean>(true);
   readonly capacityScale = signal<boolean>(false);
   readonly options = signal<Readonly<Record<string, string>>>({});

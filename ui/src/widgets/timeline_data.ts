@@ -37,14 +37,11 @@ export function useTimeline(options: TimelineOptions): TimelineData {
   const { begin, end } = options.window;
   const plotWidth = Math.max(64, options.width - 120);
   const range = tileRange(begin, end, app.rangeEnd.value, plotWidth, axis);
-  const hide = app.hidden.value.join(",");
   const topBytes = Math.max(heap.peak_live_bytes, heap.peak_reserved_bytes ?? 0);
   const stackParameters = {
     kind: "alloc_stack",
     heap: heap.index,
-    group: app.grouping.value,
-    order: app.order.value,
-    hide,
+    ...app.stackChoice.value,
     max_runs: 20_000,
   };
   const known = heap.index >= 0 && options.width > 0;

@@ -4,7 +4,7 @@ import { categoryLabel } from "../base/palette.ts";
 import { plural } from "../base/text.ts";
 import { formatBytes, formatCount, formatDuration } from "../base/units.ts";
 import { framePlace, usefulFrame } from "../data/stack_frames.ts";
-import type { Allocation } from "../data/types.ts";
+import type { Allocation, Group } from "../data/types.ts";
 import type { PlacedLabel } from "../gfx/label_lane.ts";
 import { bytesAt, type PlotFrame, valueAt, xAt, yAt } from "../gfx/plot_frame.ts";
 import type { Renderer } from "../gfx/renderer.ts";
@@ -176,9 +176,7 @@ function pickMerged(app: AppState, seq: number, bytes: number, refuse: (why: str
     heap: app.heapIndex.peek(),
     seq,
     y_bytes: Math.floor(bytes),
-    group: app.grouping.peek(),
-    order: app.order.peek(),
-    hide: app.hidden.peek().join(","),
+    ...app.stackChoice.peek(),
   };
   app.client.json("pick", parameters, new AbortController().signal).then(
     (answer) => {
@@ -195,18 +193,23 @@ function pinnedRowOf({ run }: Hover): number | null {
   return run?.allocation ?? null;
 }
 
+function groupOf(model: StackModel, { run, groupIndex }: Hover): Group | undefined {
+  if (run) return model.groups.find((group) => group.id === run.group);
+  return groupIndex === null ? undefined : model.groups[groupIndex];
+}
+
 /** What is drawn as one at a place: `activations, 1.20 GiB merged, events 1,000 to 2,148`; null above the stack. */
-function mergedTitle(model: StackModel, { run, groupIndex }: Hover, value: number): string | null {
+function mergedTitle(model: StackModel, hover: Hover, value: number): string | null {
+  const { run, groupIndex } = hover;
   if (!run && groupIndex === null) return null;
   const { columns } = model;
   const column = run ? run.columnBegin : columns.columnAt(value);
-  const group = run ? model.groups.find((one) => one.id === run.group) : model.groups[groupIndex!];
   const bytes = run ? run.y1Bytes - run.y0Bytes : model.mergedBytes(groupIndex!, column);
   const count = run ? ` in ${formatCount(run.blockCount)} ${plural(run.blockCount, "block")}` : "";
   const end = run ? run.columnEnd : column + 1;
   const endSeq = columns.beginSeq[end] ?? columns.atSeq[columns.count - 1]! + 1;
   const events = `events ${formatCount(columns.beginSeq[column])} to ${formatCount(endSeq - 1)}`;
-  return `${group?.label ?? "blocks"}: ${formatBytes(bytes)} merged${count}, ${events}`;
+  return `${groupOf(model, hover)?.label ?? "blocks"}: ${formatBytes(bytes)} merged${count}, ${events}`;
 }
 
 /** The event under a place on the screen; the tile says which one a column shows. */
@@ -299,14 +302,9 @@ function outlineRun(renderer: Renderer, model: StackModel, run: Run, frame: Plot
 
 function HoverTip({ hover, model }: { hover: Hover; model: StackModel }) {
   const app = useApp();
-  const row = hover.run?.allocation ?? null;
+  const row = pinnedRowOf(hover);
   const fact = useJson<Allocation>("allocation", row === null ? null : { heap: app.heapIndex.value, row });
   if (!hover.run && hover.groupIndex === null) return null;
-  const group = hover.run
-    ? model.groups.find((one) => one.id === hover.run!.group)
-    : hover.groupIndex === null
-      ? undefined
-      : model.groups[hover.groupIndex];
   const lines: string[] = [];
   if (!hover.run)
     lines.push(
@@ -319,7 +317,12 @@ function HoverTip({ hover, model }: { hover: Hover; model: StackModel }) {
   else if (fact.isCurrent && fact.value) lines.push(...allocationLines(fact.value));
   const size = hover.run ? formatBytes(hover.run.y1Bytes - hover.run.y0Bytes) : "";
   return (
-    <Tooltip x={hover.x} y={hover.y} title={[size, group?.label].filter(Boolean).join(", ")} lines={lines}>
+    <Tooltip
+      x={hover.x}
+      y={hover.y}
+      title={[size, groupOf(model, hover)?.label].filter(Boolean).join(", ")}
+      lines={lines}
+    >
       {row !== null && <span class="ms-tooltip__hint">click pins it</span>}
     </Tooltip>
   );
